@@ -34,11 +34,11 @@ pub use background::{Health, TaskState, TaskStatus};
 pub use base::caller::{Caller, Principal, Verified};
 pub use capacity::metric::{Metric, Unit};
 pub use capacity::{Access, Cause, Enforcement, RowChange};
-pub use copies::difference::{Difference, ItemDifference};
+pub use copies::difference::{ItemDifference, TableDifference};
 pub use host::{Environment, Namespace, Sleep};
 pub use log::kinesis::{KinesisRecord, KinesisStream, KinesisStreams, PutFuture, PutOutcome};
 pub use log::size::ChangeLogSize;
-pub use operation::dry_run::{DryRun, IndexChange};
+pub use operation::dry_run::{DryRun, IndexRowChange};
 pub use operation::injected_fault::faults::{FaultStatus, TooManyFaults};
 pub use operation::injected_fault::rule::{DELAY_MAX, FaultKind, FaultRule};
 pub use operation::list::{dynamodb, streams};
@@ -61,7 +61,8 @@ pub use throughput::usage::{Ending, Now, Observer, PartUsed, RequestDone, Usage}
 use background::Background;
 use base::fault;
 use cluster::members::Members;
-use commit::{Commits, idempotency};
+use commit::Commits;
+use commit::idempotency::TokenClearing;
 use copies::Copies;
 use log::Logs;
 use operation::injected_fault::faults::InjectedFaults;
@@ -80,7 +81,7 @@ pub struct Engine {
     regions: Arc<Regions>,
     /// The host and port in the answer of DescribeEndpoints; DynamoDB's own if there is none.
     endpoint: Option<String>,
-    token_clearing: idempotency::Clearing,
+    token_clearing: TokenClearing,
     faults: InjectedFaults,
 }
 
@@ -183,7 +184,7 @@ impl Engine {
         Engine {
             regions: Arc::new(regions),
             endpoint: options.endpoint,
-            token_clearing: idempotency::Clearing::default(),
+            token_clearing: TokenClearing::default(),
             faults: InjectedFaults::default(),
         }
     }

@@ -38,7 +38,7 @@ use crate::base::table::Table;
 use crate::cluster::members::Members;
 use crate::throughput::usage::Usage;
 use crate::{Environment, Namespace};
-use catalog::{Catalog, LiveTable, Refusal, Replaced};
+use catalog::{Catalog, ChangeRefusal, LiveTable, Replaced};
 use sketches::Sketches;
 
 /// What this room shares with those above it.
@@ -128,7 +128,7 @@ impl Tables {
         table: &LiveTable,
         change: impl Fn(&Table, Space, u64) -> Result<Table, E> + Send + Sync + 'static,
     ) -> Result<Option<Result<Arc<LiveTable>, E>>, StoreError> {
-        let (refusal, refused) = Refusal::none();
+        let (refusal, refused) = ChangeRefusal::none();
         let change = move |table: &Table, unused, time_us| refused.keep(change(table, unused, time_us));
         Ok(refusal.explain(self.change_between_writes_boxed(table, Box::new(change)).await?))
     }

@@ -26,7 +26,7 @@ const TABLE_KEY_BYTES_MAX: usize = 256;
 
 /// What a write changes in one index.
 #[derive(Debug)]
-pub struct Difference {
+pub struct IndexDifference {
     pub put: Option<(Key, Item)>,
     pub delete: Option<Key>,
     pub change: RowChange,
@@ -145,7 +145,7 @@ pub fn difference(
     index: &Index,
     old: Option<ItemRef<'_>>,
     new: Option<ItemRef<'_>>,
-) -> Difference {
+) -> IndexDifference {
     let old = old.and_then(|item| entry(table, index, item));
     let new = new.and_then(|item| entry(table, index, item));
     debug_assert!(new.as_ref().is_none_or(|(key, row)| position(table, index, row.as_ref()) == key.position));
@@ -167,8 +167,10 @@ pub fn difference(
         }
     };
     match index.vector {
-        Some(_) => Difference { put, delete, change, units: 0.0, vector_bytes: vector_bytes(change), growth },
-        None => Difference { put, delete, change, units: change.units(), vector_bytes: 0, growth },
+        Some(_) => {
+            IndexDifference { put, delete, change, units: 0.0, vector_bytes: vector_bytes(change), growth }
+        }
+        None => IndexDifference { put, delete, change, units: change.units(), vector_bytes: 0, growth },
     }
 }
 

@@ -18,7 +18,7 @@ const LISTED_MAX: usize = 10;
 
 /// A stream that gets the changes of a table, or got them.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Destination {
+pub struct KinesisDestination {
     pub stream_arn: String,
     /// Changes after this time are delivered; none while it is off.
     pub since_us: Option<u64>,
@@ -71,7 +71,7 @@ pub fn stream_name<'a>(namespace: &Namespace, arn: &'a str) -> Result<&'a str, E
     })
 }
 
-impl Destination {
+impl KinesisDestination {
     /// What tells it apart from the table's other readers, also from an earlier one of the same stream.
     pub fn reader(&self) -> Option<String> {
         Some(format!("{}/{}", self.stream_arn, self.since_us?))
@@ -106,13 +106,13 @@ impl Destination {
 
 impl Table {
     /// Its destination for a stream, on or off.
-    pub fn destination(&self, stream_arn: &str) -> Option<&Destination> {
+    pub fn destination(&self, stream_arn: &str) -> Option<&KinesisDestination> {
         self.destinations.iter().find(|destination| destination.stream_arn == stream_arn)
     }
 
     /// Takes a destination in, in place of an earlier one of the same stream. Of those that are off, the oldest is
     /// forgotten when there are too many.
-    pub fn set_destination(&mut self, destination: Destination) {
+    pub fn set_destination(&mut self, destination: KinesisDestination) {
         self.destinations.retain(|other| other.stream_arn != destination.stream_arn);
         self.destinations.push(destination);
         if self.destinations.len() > LISTED_MAX

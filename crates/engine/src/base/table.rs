@@ -10,7 +10,7 @@ use store::{Position, Space, StoreError};
 
 use crate::Namespace;
 use crate::base::change_log::ChangeLog;
-use crate::base::kinesis_destination::Destination;
+use crate::base::kinesis_destination::KinesisDestination;
 use crate::base::membership::Membership;
 use crate::base::space;
 use crate::base::stream::{self, Stream};
@@ -79,7 +79,7 @@ pub struct Table {
     pub membership: Option<Membership>,
     /// The Kinesis streams that get its changes, and those that got them.
     #[serde(default)]
-    pub destinations: Vec<Destination>,
+    pub destinations: Vec<KinesisDestination>,
 }
 
 /// Contributor Insights of a table or global index.

@@ -90,7 +90,7 @@ struct Leases {
 
 /// The version of the catalog.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Version {
+pub struct CatalogVersion {
     pub number: u64,
     pub frozen: Option<Frozen>,
 }
@@ -102,17 +102,17 @@ pub struct Frozen {
     by: u64,
 }
 
-impl Version {
+impl CatalogVersion {
     /// The version that a row holds.
-    pub fn decode(row: &Option<Bytes>) -> Result<Version, StoreError> {
-        let Some(row) = row else { return Ok(Version::default()) };
+    pub fn decode(row: &Option<Bytes>) -> Result<CatalogVersion, StoreError> {
+        let Some(row) = row else { return Ok(CatalogVersion::default()) };
         serde_json::from_slice(row)
             .map_err(|error| StoreError::Corrupt(format!("the version of the catalog: {error}")))
     }
 
     /// The next one.
-    pub fn next(self) -> Version {
-        Version { number: self.number + 1, ..self }
+    pub fn next(self) -> CatalogVersion {
+        CatalogVersion { number: self.number + 1, ..self }
     }
 
     /// The row that holds it.
@@ -334,9 +334,9 @@ impl Members {
         let mut unreadable = None;
         let mut decide = |rows: &[Option<Bytes>]| {
             let mut writes = WriteSet { deletes: vec![keys[0].clone()], ..WriteSet::default() };
-            match Version::decode(&rows[1]) {
+            match CatalogVersion::decode(&rows[1]) {
                 Ok(version) if version.frozen.is_some_and(|frozen| frozen.by == member.0) => {
-                    let thawed = Version { frozen: None, ..version.next() };
+                    let thawed = CatalogVersion { frozen: None, ..version.next() };
                     writes.puts.push((keys[1].clone(), thawed.encode()));
                 }
                 Ok(_) => {}
@@ -416,8 +416,8 @@ impl Members {
     }
 
     /// The version of the catalog that is stored.
-    pub async fn version(&self) -> Result<Version, StoreError> {
-        Version::decode(&self.get(space::version_key()).await?)
+    pub async fn version(&self) -> Result<CatalogVersion, StoreError> {
+        CatalogVersion::decode(&self.get(space::version_key()).await?)
     }
 
     /// Stops the writes to a table on every other server; this server's are the caller's to stop. The caller holds
@@ -426,9 +426,9 @@ impl Members {
         let began = self.environment.uptime();
         let frozen = Frozen { space: table.0, by: self.own.0 };
         loop {
-            let freeze = |version: Version| match version.frozen {
+            let freeze = |version: CatalogVersion| match version.frozen {
                 Some(other) if other != frozen => None,
-                _ => Some(Version { frozen: Some(frozen), ..version.next() }),
+                _ => Some(CatalogVersion { frozen: Some(frozen), ..version.next() }),
             };
             if let Some(version) = self.change_version(freeze).await? {
                 return self.pass(version.number).await;
@@ -460,26 +460,26 @@ impl Members {
 
     /// Lets writes to what this server has frozen go on.
     async fn thaw(&self) -> Result<(), StoreError> {
-        let thaw = |version: Version| {
+        let thaw = |version: CatalogVersion| {
             let own = version.frozen.filter(|frozen| frozen.by == self.own.0);
-            own.map(|_| Version { frozen: None, ..version.next() })
+            own.map(|_| CatalogVersion { frozen: None, ..version.next() })
         };
         self.change_version(thaw).await.map(|_| ())
     }
 
     /// Whether a change of this server that broke off has left a table frozen.
-    pub fn has_left_frozen(&self, version: Version) -> bool {
+    pub fn has_left_frozen(&self, version: CatalogVersion) -> bool {
         version.frozen.is_some_and(|frozen| frozen.by == self.own.0) && self.freezing.try_lock().is_ok()
     }
 
     async fn change_version(
         &self,
-        change: impl Fn(Version) -> Option<Version> + Send + Sync,
-    ) -> Result<Option<Version>, StoreError> {
+        change: impl Fn(CatalogVersion) -> Option<CatalogVersion> + Send + Sync,
+    ) -> Result<Option<CatalogVersion>, StoreError> {
         let key = space::version_key();
         let mut changed = Ok(None);
         let mut decide = |rows: &[Option<Bytes>]| {
-            changed = Version::decode(&rows[0]).map(&change);
+            changed = CatalogVersion::decode(&rows[0]).map(&change);
             let puts =
                 changed.as_ref().ok().copied().flatten().map(|version| (key.clone(), version.encode()));
             WriteSet { puts: puts.into_iter().collect(), ..WriteSet::default() }
@@ -492,7 +492,7 @@ impl Members {
     /// of a table; the space of one that is newly frozen is returned.
     pub async fn follow_freeze(
         &self,
-        version: Version,
+        version: CatalogVersion,
         gate: impl FnOnce(Space) -> Option<Arc<tokio::sync::RwLock<()>>>,
     ) -> Result<Option<Space>, StoreError> {
         let mut held = self.frozen.lock().await;

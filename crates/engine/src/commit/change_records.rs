@@ -6,7 +6,7 @@ use store::Key;
 use crate::commit::Plan;
 use crate::commit::companion::{Companion, Stop};
 use crate::commit::decide::Draft;
-use crate::log::record::Change;
+use crate::log::record::ChangeRecord;
 
 /// Appends a record for each item that a commit changes, in the tables that record changes.
 pub struct Changes {
@@ -37,7 +37,7 @@ impl Companion for Changes {
             let region =
                 outcome.version.as_ref().map_or(&*plan.table.namespace.region, |version| &*version.region);
             let version_us = outcome.version.as_ref().map(|version| version.time_us);
-            let record = Change::encode(plan.origin, region, version_us, old, new);
+            let record = ChangeRecord::encode(plan.origin, region, version_us, old, new);
             draft.writes.appends.push((log, record));
         }
         Ok(())

@@ -16,7 +16,7 @@ use store::WriteSet;
 use super::companion::{Companion, Stop};
 use super::outcome::{IndexOutcome, Outcome};
 use super::plan::{Change, Plan};
-use crate::base::index::{self, Difference, IndexKeyError};
+use crate::base::index::{self, IndexDifference, IndexKeyError};
 use crate::base::size::Size;
 use crate::commit::expiry;
 use crate::throughput::admission::{Headroom, Throttled};
@@ -211,7 +211,7 @@ fn item_row(plan: &Plan, outcome: &Outcome, writes: &mut WriteSet) {
 fn index_rows(plan: &Plan, outcome: &mut Outcome, writes: &mut WriteSet) {
     let (old, new) = (outcome.old.as_ref().map(Item::as_ref), outcome.new.as_ref().map(Item::as_ref));
     for index in plan.table.indexes.iter().filter(|index| index.is_written()) {
-        let Difference { put, delete, change, units, vector_bytes, growth } =
+        let IndexDifference { put, delete, change, units, vector_bytes, growth } =
             index::difference(&plan.table, index, old, new);
         let Some(changed) = put.as_ref().map(|(key, _)| key).or(delete.as_ref()) else {
             debug_assert!(units == 0.0 && growth == Size::default(), "without a change there is no cost");

@@ -227,14 +227,14 @@ impl Sweep {
 }
 
 /// Puts the items that were there before time to live was switched on into the index of expiry times.
-pub struct Fill {
+pub struct ExpiryFill {
     commits: Arc<Commits>,
     namespace: Namespace,
     table: String,
     space: Space,
 }
 
-impl Job for Fill {
+impl Job for ExpiryFill {
     fn name(&self) -> &'static str {
         "index of expiry times"
     }
@@ -254,7 +254,7 @@ impl Job for Fill {
     }
 }
 
-impl filling::Fill for Fill {
+impl filling::Fill for ExpiryFill {
     fn space(&self) -> Space {
         self.space
     }
@@ -272,7 +272,7 @@ impl filling::Fill for Fill {
     }
 }
 
-impl Fill {
+impl ExpiryFill {
     async fn finish(&self) -> Result<(), StoreError> {
         let space = self.space;
         let filled = move |table: &Table, _| {
@@ -293,7 +293,7 @@ impl Commits {
         table: &Table,
     ) -> Option<Task<Result<(), StoreError>>> {
         let expiry = table.expiry.as_ref().filter(|expiry| !expiry.is_filled)?;
-        Some(self.background.start(Fill {
+        Some(self.background.start(ExpiryFill {
             commits: self.clone(),
             namespace: table.namespace.clone(),
             table: table.name.clone(),

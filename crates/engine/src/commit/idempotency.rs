@@ -124,13 +124,13 @@ fn space(generation: u64) -> Space {
 
 /// Clears expired rows.
 #[derive(Default)]
-pub struct Clearing {
+pub struct TokenClearing {
     /// The generation that the last clearing was begun in.
     generation: AtomicU64,
     last: tokio::sync::Mutex<Option<Task<Result<(), StoreError>>>>,
 }
 
-impl Clearing {
+impl TokenClearing {
     /// Begins the clearing of the next generation's space, once in each generation. There are ten minutes
     /// for it; if that isn't enough, requests with a token wait until it is done.
     pub async fn keep_up(&self, background: &Background, store: &Arc<dyn Store>, now_ms: u64) {

@@ -39,9 +39,9 @@ use crate::base::origin::Origin;
 use crate::base::table::{Scope, Table};
 use crate::commit::{Outcome, PLAIN_FACTOR};
 use crate::copies::Copies;
-use crate::copies::loading::{self, Counts, Load, Loader, Source, Stop};
+use crate::copies::loading::{self, Load, LoadCounts, LoadStop, Loader, RecordSource};
 use crate::copies::places;
-use crate::copies::transfer_record::{Failure, Transfer, TransferRecord};
+use crate::copies::transfer_record::{Transfer, TransferFailure, TransferRecord};
 use crate::tables::catalog::LiveTable;
 
 /// The lines of a report that are held until they become a file.
@@ -93,7 +93,7 @@ impl Transfer for BulkPut {
         matches!(status, Some(BulkOperationStatus::InProgress | BulkOperationStatus::Cancelling))
     }
 
-    fn fail(description: &mut BulkOperationDescription, failure: &Failure) {
+    fn fail(description: &mut BulkOperationDescription, failure: &TransferFailure) {
         description.bulk_operation_status = Some(BulkOperationStatus::Failed);
         description.end_time = Some(failure.end_time);
         description.failure_code = Some(failure.code.clone());
@@ -134,9 +134,9 @@ impl Job for PutItems {
         let Some(table) = self.table() else { return self.fail_without_table().await };
         let Some(mut load) = self.load(table, output, objects.size_bytes()).await? else { return Ok(()) };
         match load.put_all(&mut objects).await {
-            Ok(()) | Err(Stop::Ended) => self.end(load.loader, load.counts).await,
-            Err(Stop::Store(error)) => Err(error),
-            Err(Stop::TableGone) => self.fail_without_table().await,
+            Ok(()) | Err(LoadStop::Ended) => self.end(load.loader, load.counts).await,
+            Err(LoadStop::Store(error)) => Err(error),
+            Err(LoadStop::TableGone) => self.fail_without_table().await,
         }
     }
 
@@ -197,11 +197,11 @@ impl PutItems {
         let mut load = Load::new(&self.copies, table, reporter);
         load.counts.processed = count(shown.processed_item_count);
         load.counts.errors = count(shown.failed_item_count);
-        load.after = stored.details.after.map(|(key, index)| Source { key: key.into(), index });
+        load.after = stored.details.after.map(|(key, index)| RecordSource { key: key.into(), index });
         Ok(Some(load))
     }
 
-    async fn end(&self, reporter: Reporter<'_>, counts: Counts) -> Result<(), StoreError> {
+    async fn end(&self, reporter: Reporter<'_>, counts: LoadCounts) -> Result<(), StoreError> {
         reporter.write_manifest(counts).await.map_err(places::unavailable)?;
         let end_time = self.copies.environment.now_ms() as f64 / 1000.0;
         self.record
@@ -268,7 +268,7 @@ impl Loader for Reporter<'_> {
         bind().map_err(|error: ExpressionError| Error::validation(error.to_string()))
     }
 
-    fn refused(&mut self, source: &Source, message: &str) {
+    fn refused(&mut self, source: &RecordSource, message: &str) {
         if self.reports(OutputTypeEnum::Error) {
             let line = import::bulk_error_line(&self.job.record.arn, self.pointer(source), &[message]);
             add_line(&mut self.errors, &line);
@@ -276,7 +276,7 @@ impl Loader for Reporter<'_> {
     }
 
     /// An item that an earlier run has put can make its own condition false.
-    fn condition_failed(&mut self, source: &Source, item: &Item, existing: Option<Item>) -> bool {
+    fn condition_failed(&mut self, source: &RecordSource, item: &Item, existing: Option<Item>) -> bool {
         if self.is_resumed && existing.as_ref() == Some(item) {
             return true;
         }
@@ -310,8 +310,8 @@ impl Loader for Reporter<'_> {
 
     async fn progress(
         &mut self,
-        counts: Counts,
-        last: Option<&Source>,
+        counts: LoadCounts,
+        last: Option<&RecordSource>,
     ) -> Result<ControlFlow<()>, StoreError> {
         self.write_reports(counts).await.map_err(places::unavailable)?;
         self.progress.after = last.map(|source| (source.key.to_string(), source.index));
@@ -345,7 +345,7 @@ impl Reporter<'_> {
         self.job.request.output_s3_configuration.output_type.contains(&kind)
     }
 
-    fn pointer<'s>(&'s self, source: &'s Source) -> Pointer<'s> {
+    fn pointer<'s>(&'s self, source: &'s RecordSource) -> Pointer<'s> {
         Pointer::new(&self.job.request.input_s3_configuration.s3_bucket, &source.key, source.index)
     }
 
@@ -372,7 +372,7 @@ impl Reporter<'_> {
 
     /// Puts the lines that are held as files. They are named by the number of records, so that a run that repeats
     /// this part replaces them.
-    async fn write_reports(&mut self, counts: Counts) -> Result<(), PlaceError> {
+    async fn write_reports(&mut self, counts: LoadCounts) -> Result<(), PlaceError> {
         let (folder, processed) = (self.folder(), counts.processed);
         let reports = [("errors", &mut self.errors), ("condition-check-failures", &mut self.failures)];
         for (name, lines) in reports.into_iter().filter(|(_, lines)| !lines.is_empty()) {
@@ -383,7 +383,7 @@ impl Reporter<'_> {
         Ok(())
     }
 
-    async fn write_manifest(&self, counts: Counts) -> Result<(), PlaceError> {
+    async fn write_manifest(&self, counts: LoadCounts) -> Result<(), PlaceError> {
         let folder = self.folder();
         let files = self.output.list(&format!("{folder}/")).await?;
         let manifest = Manifest {

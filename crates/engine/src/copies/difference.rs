@@ -9,7 +9,7 @@ use item::Item;
 use store::{Consistency, Key, LogPosition, StoreError};
 
 use super::Copies;
-use crate::log::record::Change;
+use crate::log::record::ChangeRecord;
 use crate::tables::catalog::LiveTable;
 
 /// Keys that are compared: some 15 MB.
@@ -24,7 +24,7 @@ const EXAMPLE_BYTES_MAX: usize = 1 << 20;
 
 /// What a restore to an earlier time would undo.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Difference {
+pub struct TableDifference {
     /// Items that were created since.
     pub added: u64,
     /// Items that were deleted since.
@@ -64,7 +64,11 @@ impl Changed {
 
 impl Copies {
     /// Compares a table with what it was at a time. Every change since then must be in the log.
-    pub(crate) async fn compare(&self, table: &LiveTable, time_us: u64) -> Result<Difference, StoreError> {
+    pub(crate) async fn compare(
+        &self,
+        table: &LiveTable,
+        time_us: u64,
+    ) -> Result<TableDifference, StoreError> {
         let mut keys: HashMap<Digest, Changed> = HashMap::new();
         let mut examples = Examples::default();
         let mut read = 0;
@@ -81,7 +85,7 @@ impl Copies {
                     break 'logs;
                 }
                 for (position, record) in records {
-                    let change = Change::decode(record)?;
+                    let change = ChangeRecord::decode(record)?;
                     let key =
                         Key { space: table.space(), position: table.keys.position(change.image().as_ref()) };
                     let id = digest(&[&key.position.partition.0, &key.position.sort]);
@@ -95,7 +99,7 @@ impl Copies {
                 tokio::task::yield_now().await;
             }
         }
-        let mut found = Difference { is_complete, ..Difference::default() };
+        let mut found = TableDifference { is_complete, ..TableDifference::default() };
         for changed in keys.values().filter(|changed| changed.is_different()) {
             match (changed.then, changed.now) {
                 (None, _) => found.added += 1,
@@ -110,7 +114,7 @@ impl Copies {
     }
 }
 
-fn note(keys: &mut HashMap<Digest, Changed>, id: Digest, position: LogPosition, change: &Change) {
+fn note(keys: &mut HashMap<Digest, Changed>, id: Digest, position: LogPosition, change: &ChangeRecord) {
     let image = |item: &Option<Item>| item.clone().map(|item| digest(&[&item.into_stored()]));
     let (then, now) = (image(&change.old), image(&change.new));
     let changed = keys.entry(id).or_insert(Changed { first: position, then, last: position, now });

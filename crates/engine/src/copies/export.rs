@@ -22,9 +22,9 @@ use transfer::{ExportWriter, Format, PlaceError, Summary};
 use crate::background::Job;
 use crate::copies::Copies;
 use crate::copies::past::Past;
-use crate::copies::transfer_record::{Failure, Transfer, TransferRecord};
+use crate::copies::transfer_record::{Transfer, TransferFailure, TransferRecord};
 use crate::copies::{places, restore};
-use crate::log::record::Change;
+use crate::log::record::ChangeRecord;
 use crate::tables::catalog::LiveTable;
 
 /// Records and rows that are read at once: two images of 400 KB each fit 32 times into 25 MB.
@@ -71,7 +71,7 @@ impl Transfer for ExportTimes {
         description.export_status == Some(ExportStatus::InProgress)
     }
 
-    fn fail(description: &mut ExportDescription, failure: &Failure) {
+    fn fail(description: &mut ExportDescription, failure: &TransferFailure) {
         description.export_status = Some(ExportStatus::Failed);
         description.end_time = Some(failure.end_time);
         description.failure_code = Some(failure.code.clone());
@@ -284,7 +284,7 @@ impl ExportTable {
     ) -> Result<(), StoreError> {
         let mut changed: BTreeMap<Key, Compacted> = BTreeMap::new();
         for (position, record) in records {
-            let Change { old, new, .. } = Change::decode(record)?;
+            let ChangeRecord { old, new, .. } = ChangeRecord::decode(record)?;
             let image = new.as_ref().or(old.as_ref()).expect("a change has an image");
             let key = Key { space: scratch, position: source.keys.position(image.as_ref()) };
             let next = Compacted { time_us: position.time_us(), old, new };

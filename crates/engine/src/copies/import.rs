@@ -24,8 +24,8 @@ use crate::base::origin::Origin;
 use crate::base::table::{NewTable, Table, TableState};
 use crate::commit::Outcome;
 use crate::copies::Copies;
-use crate::copies::loading::{self, Counts, Load, Loader, Source, Stop};
-use crate::copies::transfer_record::{Failure, Transfer, TransferRecord};
+use crate::copies::loading::{self, Load, LoadCounts, LoadStop, Loader, RecordSource};
+use crate::copies::transfer_record::{Transfer, TransferFailure, TransferRecord};
 use crate::copies::{places, restore};
 use crate::tables::catalog::{CreateError, LiveTable};
 
@@ -68,7 +68,7 @@ impl Transfer for ImportDetails {
         description.import_status == Some(ImportStatus::InProgress)
     }
 
-    fn fail(description: &mut ImportTableDescription, failure: &Failure) {
+    fn fail(description: &mut ImportTableDescription, failure: &TransferFailure) {
         description.import_status = Some(ImportStatus::Failed);
         description.end_time = Some(failure.end_time);
         description.failure_code = Some(failure.code.clone());
@@ -124,8 +124,8 @@ impl Job for ImportJob {
         let mut load = Load::new(&self.copies, table, ErrorLog { job: self, log: String::new() });
         match load.put_all(&mut objects).await {
             Ok(()) => {}
-            Err(Stop::Store(error)) => return Err(error),
-            Err(Stop::TableGone | Stop::Ended) => {
+            Err(LoadStop::Store(error)) => return Err(error),
+            Err(LoadStop::TableGone | LoadStop::Ended) => {
                 return self.fail("TableNotFound", "The table was deleted in the meantime").await;
             }
         }
@@ -207,12 +207,12 @@ impl ImportJob {
         }
     }
 
-    async fn end(&self, counts: Counts) -> Result<(), StoreError> {
+    async fn end(&self, counts: LoadCounts) -> Result<(), StoreError> {
         const MESSAGE: &str = "Some of the items failed validation checks and were not imported. Please check \
                                CloudWatch error logs for more details.";
         let end_time = self.copies.environment.now_ms() as f64 / 1000.0;
         let (code, message) = ("ItemValidationError".to_owned(), MESSAGE.to_owned());
-        let failure = Failure { code, message, end_time };
+        let failure = TransferFailure { code, message, end_time };
         self.record
             .describe(&*self.copies.store, move |description| {
                 show(description, counts);
@@ -230,7 +230,7 @@ impl ImportJob {
     }
 }
 
-fn show(description: &mut ImportTableDescription, counts: Counts) {
+fn show(description: &mut ImportTableDescription, counts: LoadCounts) {
     description.processed_item_count = Some(counts.processed as i64);
     description.imported_item_count = Some(counts.written as i64);
     description.error_count = Some(counts.errors as i64);
@@ -252,7 +252,7 @@ impl Loader for ErrorLog<'_> {
         Ok(None)
     }
 
-    fn refused(&mut self, source: &Source, message: &str) {
+    fn refused(&mut self, source: &RecordSource, message: &str) {
         if self.log.len() < LOG_BYTES_MAX {
             let bucket = &self.job.request.s3_bucket_source.s3_bucket;
             let pointer = Pointer::new(bucket, &source.key, source.index);
@@ -261,7 +261,7 @@ impl Loader for ErrorLog<'_> {
         }
     }
 
-    fn condition_failed(&mut self, _: &Source, _: &Item, _: Option<Item>) -> bool {
+    fn condition_failed(&mut self, _: &RecordSource, _: &Item, _: Option<Item>) -> bool {
         false
     }
 
@@ -271,7 +271,11 @@ impl Loader for ErrorLog<'_> {
         false
     }
 
-    async fn progress(&mut self, counts: Counts, _: Option<&Source>) -> Result<ControlFlow<()>, StoreError> {
+    async fn progress(
+        &mut self,
+        counts: LoadCounts,
+        _: Option<&RecordSource>,
+    ) -> Result<ControlFlow<()>, StoreError> {
         let store = &*self.job.copies.store;
         self.job.record.describe(store, move |description| show(description, counts)).await?;
         Ok(ControlFlow::Continue(()))

@@ -23,14 +23,14 @@ const COMMIT_ITEMS: usize = 25;
 
 /// Where a record came from: the key of its object, and its number there.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Source {
+pub struct RecordSource {
     pub key: Arc<str>,
     pub index: u64,
 }
 
 /// How far a load is.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Counts {
+pub struct LoadCounts {
     pub processed: u64,
     pub written: u64,
     /// Records that can't be read or put.
@@ -39,16 +39,16 @@ pub struct Counts {
 }
 
 /// Why a load ended before its last record.
-pub enum Stop {
+pub enum LoadStop {
     /// The loader asked for it.
     Ended,
     TableGone,
     Store(StoreError),
 }
 
-impl From<StoreError> for Stop {
-    fn from(error: StoreError) -> Stop {
-        Stop::Store(error)
+impl From<StoreError> for LoadStop {
+    fn from(error: StoreError) -> LoadStop {
+        LoadStop::Store(error)
     }
 }
 
@@ -62,10 +62,10 @@ pub trait Loader: Send {
     fn condition(&self, record: &PutRecord) -> Result<Option<Condition>, Error>;
 
     /// A record can't be read or put.
-    fn refused(&mut self, source: &Source, message: &str);
+    fn refused(&mut self, source: &RecordSource, message: &str);
 
     /// The condition of a record is false. True if the record counts as written all the same.
-    fn condition_failed(&mut self, source: &Source, item: &Item, existing: Option<Item>) -> bool;
+    fn condition_failed(&mut self, source: &RecordSource, item: &Item, existing: Option<Item>) -> bool;
 
     /// A record was put.
     fn written(&mut self, table: &Table, outcome: &Outcome);
@@ -76,8 +76,8 @@ pub trait Loader: Send {
     /// Keeps how far the load is: all records up to `last` are processed. It may end the load.
     fn progress(
         &mut self,
-        counts: Counts,
-        last: Option<&Source>,
+        counts: LoadCounts,
+        last: Option<&RecordSource>,
     ) -> impl Future<Output = Result<ControlFlow<()>, StoreError>> + Send;
 }
 
@@ -101,19 +101,19 @@ pub struct Load<'a, L> {
     pub copies: &'a Copies,
     pub table: Arc<LiveTable>,
     pub loader: L,
-    pub counts: Counts,
+    pub counts: LoadCounts,
     /// The last record that an earlier run has processed.
-    pub after: Option<Source>,
-    batch: Vec<(Source, Plan)>,
+    pub after: Option<RecordSource>,
+    batch: Vec<(RecordSource, Plan)>,
 }
 
 impl<'a, L: Loader> Load<'a, L> {
     pub fn new(copies: &'a Copies, table: Arc<LiveTable>, loader: L) -> Load<'a, L> {
-        Load { copies, table, loader, counts: Counts::default(), after: None, batch: Vec::new() }
+        Load { copies, table, loader, counts: LoadCounts::default(), after: None, batch: Vec::new() }
     }
 
     /// Puts every record.
-    pub async fn put_all(&mut self, objects: &mut Import) -> Result<(), Stop> {
+    pub async fn put_all(&mut self, objects: &mut Import) -> Result<(), LoadStop> {
         if let Some(after) = &self.after {
             objects.skip_before(&after.key);
         }
@@ -137,11 +137,11 @@ impl<'a, L: Loader> Load<'a, L> {
     }
 
     /// Reads one record and puts it, or adds it to the next commit; none behind the last record.
-    async fn put_next(&mut self, objects: &mut Import) -> Result<Option<Source>, Stop> {
+    async fn put_next(&mut self, objects: &mut Import) -> Result<Option<RecordSource>, LoadStop> {
         match objects.next().await {
             Ok(None) => Ok(None),
             Ok(Some(record)) => {
-                let source = Source { key: record.key, index: record.index };
+                let source = RecordSource { key: record.key, index: record.index };
                 if self.is_processed(&source) {
                     return Ok(Some(source));
                 }
@@ -154,7 +154,7 @@ impl<'a, L: Loader> Load<'a, L> {
             }
             // The rest of the object can't be read.
             Err(ImportError::Damaged { key, what, .. }) => {
-                let source = Source { key: key.into(), index: u64::MAX };
+                let source = RecordSource { key: key.into(), index: u64::MAX };
                 self.counts.processed += 1;
                 self.refuse(&source, &what);
                 Ok(Some(source))
@@ -163,19 +163,19 @@ impl<'a, L: Loader> Load<'a, L> {
         }
     }
 
-    fn is_processed(&self, source: &Source) -> bool {
+    fn is_processed(&self, source: &RecordSource) -> bool {
         self.after.as_ref().is_some_and(|after| source <= after)
     }
 
-    async fn progress(&mut self, last: Option<&Source>) -> Result<(), Stop> {
+    async fn progress(&mut self, last: Option<&RecordSource>) -> Result<(), LoadStop> {
         self.commit().await?;
         match self.loader.progress(self.counts, last).await? {
             ControlFlow::Continue(()) => Ok(()),
-            ControlFlow::Break(()) => Err(Stop::Ended),
+            ControlFlow::Break(()) => Err(LoadStop::Ended),
         }
     }
 
-    async fn add(&mut self, source: Source, record: PutRecord) -> Result<(), Stop> {
+    async fn add(&mut self, source: RecordSource, record: PutRecord) -> Result<(), LoadStop> {
         let key = match self.table.key_of_item(record.item.as_ref()) {
             Ok(key) => key,
             Err(error) => {
@@ -204,12 +204,12 @@ impl<'a, L: Loader> Load<'a, L> {
         self.batch.iter().any(|(_, plan)| plan.key == *key)
     }
 
-    async fn commit(&mut self) -> Result<(), Stop> {
-        let (sources, mut plans): (Vec<Source>, Vec<Plan>) =
+    async fn commit(&mut self) -> Result<(), LoadStop> {
+        let (sources, mut plans): (Vec<RecordSource>, Vec<Plan>) =
             std::mem::take(&mut self.batch).into_iter().unzip();
         let failed = |failure: Failure| match failure {
-            Failure::TableGone => Stop::TableGone,
-            Failure::Store(error) => Stop::Store(error),
+            Failure::TableGone => LoadStop::TableGone,
+            Failure::Store(error) => LoadStop::Store(error),
         };
         let results = commit::apply_each(self.copies, None, &mut plans).await.map_err(failed)?;
         for ((source, plan), result) in sources.iter().zip(&plans).zip(results) {
@@ -231,7 +231,7 @@ impl<'a, L: Loader> Load<'a, L> {
         Ok(())
     }
 
-    fn refuse(&mut self, source: &Source, message: &str) {
+    fn refuse(&mut self, source: &RecordSource, message: &str) {
         self.counts.errors += 1;
         self.loader.refused(source, message);
     }

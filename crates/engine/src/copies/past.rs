@@ -17,7 +17,7 @@ use item::Item;
 use store::{Consistency, Direction, Key, Log, LogPosition, Position, Range, Space, StoreError, WriteSet};
 
 use crate::copies::Copies;
-use crate::log::record::Change;
+use crate::log::record::ChangeRecord;
 use crate::tables::catalog::LiveTable;
 
 /// Rows that are read at once.
@@ -131,7 +131,7 @@ impl Past {
     async fn keep_old_images(&self, records: Vec<(LogPosition, Bytes)>) -> Result<(), StoreError> {
         let mut first: BTreeMap<Key, Bytes> = BTreeMap::new();
         for (_, record) in records {
-            let change = Change::decode(record)?;
+            let change = ChangeRecord::decode(record)?;
             let position = self.table.keys.position(change.image().as_ref());
             let old = change.old.map_or_else(Bytes::new, Item::into_stored);
             first.entry(Key { space: self.overlay, position }).or_insert(old);

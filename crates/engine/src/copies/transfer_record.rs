@@ -40,11 +40,11 @@ pub trait Transfer: Clone + Debug + Serialize + DeserializeOwned + Send + Sync +
     fn is_under_way(description: &Self::Description) -> bool;
 
     /// Ends it as failed.
-    fn fail(description: &mut Self::Description, failure: &Failure);
+    fn fail(description: &mut Self::Description, failure: &TransferFailure);
 }
 
 /// Why a transfer ended before it was complete.
-pub struct Failure {
+pub struct TransferFailure {
     pub code: String,
     pub message: String,
     /// In seconds.
@@ -152,7 +152,7 @@ impl<T: Transfer> TransferRecord<T> {
     /// Ends the transfer as failed, unless it has ended.
     pub async fn fail(&self, copies: &Copies, code: &str, message: &str) -> Result<(), StoreError> {
         let end_time = copies.environment.now_ms() as f64 / 1000.0;
-        let failure = Failure { code: code.to_owned(), message: message.to_owned(), end_time };
+        let failure = TransferFailure { code: code.to_owned(), message: message.to_owned(), end_time };
         self.describe(&*copies.store, |description| {
             if T::is_under_way(description) {
                 T::fail(description, &failure);

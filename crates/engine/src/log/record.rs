@@ -22,7 +22,7 @@ const NEW: u8 = 2;
 
 /// A change of one item.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Change {
+pub struct ChangeRecord {
     pub origin: Origin,
     /// The Region in which the change was made.
     pub region: String,
@@ -34,7 +34,7 @@ pub struct Change {
     pub new: Option<Item>,
 }
 
-impl Change {
+impl ChangeRecord {
     /// The item, as it is or was: both have the same key.
     pub fn image(&self) -> &Item {
         self.new.as_ref().or(self.old.as_ref()).expect("a change has an image")
@@ -71,7 +71,7 @@ impl Change {
     }
 
     /// Reads a record. The images share its bytes.
-    pub fn decode(record: Bytes) -> Result<Change, StoreError> {
+    pub fn decode(record: Bytes) -> Result<ChangeRecord, StoreError> {
         let length = record.len();
         let corrupt = || StoreError::Corrupt(format!("a change record of {length} bytes can't be read"));
         let mut rest = record;
@@ -99,7 +99,7 @@ impl Change {
             return Err(corrupt());
         }
         let origin = Origin::from_code(origin).ok_or_else(corrupt)?;
-        Ok(Change { origin, region, version_us, old, new })
+        Ok(ChangeRecord { origin, region, version_us, old, new })
     }
 }
 
@@ -116,15 +116,15 @@ mod tests {
         let (old, new) = (item("old"), item("a new image"));
         for (old, new) in [(None, Some(&new)), (Some(&old), Some(&new)), (Some(&old), None)] {
             for version_us in [None, Some(7)] {
-                let record = Change::encode(Origin::Expiry, "eu-west-1", version_us, old, new);
-                let expected = Change {
+                let record = ChangeRecord::encode(Origin::Expiry, "eu-west-1", version_us, old, new);
+                let expected = ChangeRecord {
                     origin: Origin::Expiry,
                     region: "eu-west-1".into(),
                     version_us,
                     old: old.cloned(),
                     new: new.cloned(),
                 };
-                assert_eq!(Change::decode(record).expect("a record can be read"), expected);
+                assert_eq!(ChangeRecord::decode(record).expect("a record can be read"), expected);
             }
         }
     }
@@ -132,9 +132,9 @@ mod tests {
     #[test]
     fn a_record_that_was_cut_is_an_error() {
         for version_us in [None, Some(7)] {
-            let record = Change::encode(Origin::Client, "local", version_us, None, Some(&item("x")));
+            let record = ChangeRecord::encode(Origin::Client, "local", version_us, None, Some(&item("x")));
             for length in 0..record.len() {
-                Change::decode(record.slice(..length)).expect_err("a piece of a record is no record");
+                ChangeRecord::decode(record.slice(..length)).expect_err("a piece of a record is no record");
             }
         }
     }

@@ -15,7 +15,7 @@ use crate::base::origin::Origin;
 use crate::base::stream::{PastStream, Stream, arn};
 use crate::base::table::{KeySchema, Table};
 use crate::log::Logs;
-use crate::log::record::Change;
+use crate::log::record::ChangeRecord;
 use crate::{Namespace, Sleep};
 
 /// How long a reader may be unaware of a change that another server recorded.
@@ -94,7 +94,7 @@ impl StreamView {
     }
 
     /// A change as GetRecords shows it.
-    pub fn record(&self, log: Log, position: LogPosition, change: &Change) -> Record {
+    pub fn record(&self, log: Log, position: LogPosition, change: &ChangeRecord) -> Record {
         let keys = self.keys.pick(change.image().as_ref());
         let [show_new, show_old] = match self.stream.view {
             StreamViewType::KeysOnly => [false, false],
@@ -212,7 +212,7 @@ pub fn position(sequence_number: &str) -> Option<LogPosition> {
     digits.parse().ok().map(LogPosition)
 }
 
-fn event_name(change: &Change) -> OperationType {
+fn event_name(change: &ChangeRecord) -> OperationType {
     match (&change.old, &change.new) {
         (None, _) => OperationType::Insert,
         (Some(_), Some(_)) => OperationType::Modify,

@@ -8,7 +8,7 @@ use api::{
 use super::authorization::access::{Access, Resource};
 use super::{Kind, Serve};
 use crate::base::caller::Caller;
-use crate::base::kinesis_destination::Destination;
+use crate::base::kinesis_destination::KinesisDestination;
 use crate::{Engine, Namespace};
 
 pub(super) struct DescribeKinesisStreamingDestination;
@@ -32,7 +32,7 @@ impl Serve for DescribeKinesisStreamingDestination {
             .find(caller, &input.table_name)?
             .ok_or_else(|| Error::resource_not_found_table(&input.table_name))?;
         let now_ms = engine.environment.now_ms();
-        let describe = |destination: &Destination| {
+        let describe = |destination: &KinesisDestination| {
             let is_known = |name: &str| engine.kinesis.get(name).is_some();
             let (status, description) =
                 destination.status(&table.namespace, is_known, now_ms, engine.state_delay);

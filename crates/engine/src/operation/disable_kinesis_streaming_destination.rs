@@ -10,7 +10,7 @@ use super::authorization::access::{Access, Resource};
 use super::{Kind, Serve};
 use crate::base::caller::Caller;
 use crate::base::fault;
-use crate::base::kinesis_destination::{Destination, stream_name};
+use crate::base::kinesis_destination::{KinesisDestination, stream_name};
 use crate::base::table::Table;
 use crate::{Engine, Namespace};
 
@@ -47,7 +47,12 @@ impl Serve for DisableKinesisStreamingDestination {
             if !matches!(status, DestinationStatus::Active | DestinationStatus::EnableFailed) {
                 return Err(refused());
             }
-            let off = Destination { since_us: None, changed_ms: now_ms, was_updated: false, ..known.clone() };
+            let off = KinesisDestination {
+                since_us: None,
+                changed_ms: now_ms,
+                was_updated: false,
+                ..known.clone()
+            };
             let mut table = table.clone();
             table.set_destination(off);
             table.settle_log(shards, unused, now_us);

@@ -21,12 +21,12 @@ pub struct DryRun {
     /// What the write would answer for `ReturnConsumedCapacity: INDEXES`: one for each table.
     pub consumed_capacity: Vec<ConsumedCapacity>,
     /// What would happen to index rows, in the order of the request's items and then of the table's indexes.
-    pub index_changes: Vec<IndexChange>,
+    pub index_changes: Vec<IndexRowChange>,
 }
 
 /// What a write would do to the row that one item has in one index.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct IndexChange {
+pub struct IndexRowChange {
     pub table: String,
     pub index: String,
     pub change: RowChange,
@@ -80,10 +80,10 @@ impl Engine {
     }
 }
 
-fn index_changes(plans: &[Plan], outcomes: &[Outcome]) -> Vec<IndexChange> {
+fn index_changes(plans: &[Plan], outcomes: &[Outcome]) -> Vec<IndexRowChange> {
     let mut changes = Vec::new();
     for (plan, outcome) in plans.iter().zip(outcomes) {
-        let of_item = outcome.changed_indexes(&plan.table).map(|(index, done)| IndexChange {
+        let of_item = outcome.changed_indexes(&plan.table).map(|(index, done)| IndexRowChange {
             table: plan.table.name.clone(),
             index: index.name.clone(),
             change: done.change,

@@ -10,7 +10,7 @@ use super::authorization::access::{Access, Resource};
 use super::{Kind, Serve};
 use crate::base::caller::Caller;
 use crate::base::fault;
-use crate::base::kinesis_destination::{DESTINATIONS_ON_MAX, Destination, Precision, stream_name};
+use crate::base::kinesis_destination::{DESTINATIONS_ON_MAX, KinesisDestination, Precision, stream_name};
 use crate::base::table::Table;
 use crate::{Engine, Namespace};
 
@@ -58,7 +58,7 @@ impl Serve for EnableKinesisStreamingDestination {
                 return Err(Error::new(ErrorKind::LimitExceeded, message));
             }
             let mut table = table.clone();
-            table.set_destination(Destination {
+            table.set_destination(KinesisDestination {
                 stream_arn: arn.clone(),
                 since_us: Some(now_us),
                 precision,

@@ -18,7 +18,7 @@ use super::statement::{self, Write, returned, source_error, statement_error};
 use super::{Kind, Serve};
 use crate::base::caller::Caller;
 use crate::base::key::{query_range, segment_range};
-use crate::read::items::{self, PageRequest, Walk};
+use crate::read::items::{self, PageRequest, PageWalk};
 use crate::read::source::Source;
 use crate::{Engine, Namespace, commit};
 
@@ -133,7 +133,7 @@ async fn read(
 /// The rows that a SELECT looks at, and which of them it wants.
 struct Rows {
     /// As many ranges as the SELECT names partitions, or a Scan.
-    walk: Walk,
+    walk: PageWalk,
     /// The first partition that the SELECT names.
     partition_key: Option<Item>,
     direction: Direction,
@@ -151,14 +151,14 @@ impl Rows {
                 let partitions = partitions.collect::<Result<Vec<Item>, Error>>()?;
                 let ranges = ranges.iter().map(|range| query_range(source.space(), range));
                 Rows {
-                    walk: Walk::Query(ranges.collect()),
+                    walk: PageWalk::Query(ranges.collect()),
                     partition_key: partitions.into_iter().next(),
                     direction: if descending { Direction::Backward } else { Direction::Forward },
                     filter,
                 }
             }
             partiql::Access::Scan { filter } => Rows {
-                walk: Walk::Scan(segment_range(source.space(), 0, 1)),
+                walk: PageWalk::Scan(segment_range(source.space(), 0, 1)),
                 partition_key: None,
                 direction: Direction::Forward,
                 filter,
@@ -171,11 +171,11 @@ impl Rows {
         let first = usize::from(token.range);
         let position = position(source, &token.after).ok_or_else(Error::next_token_mismatch)?;
         match &mut self.walk {
-            Walk::Query(ranges) if first < ranges.len() => {
+            PageWalk::Query(ranges) if first < ranges.len() => {
                 ranges.drain(..first);
                 cut(&mut ranges[0], self.direction, position)?;
             }
-            Walk::Scan(range) if first == 0 => cut(range, self.direction, position)?,
+            PageWalk::Scan(range) if first == 0 => cut(range, self.direction, position)?,
             _ => return Err(Error::next_token_mismatch()),
         }
         Ok(first)

@@ -16,7 +16,7 @@ use super::{Kind, Serve};
 use crate::base::caller::Caller;
 use crate::base::change_log::Shard;
 use crate::base::fault;
-use crate::log::record::Change;
+use crate::log::record::ChangeRecord;
 use crate::log::stream::StreamView;
 use crate::throughput::dimensions::{CellSet, Subject};
 use crate::{Engine, Namespace};
@@ -119,7 +119,7 @@ async fn read(
                 return Ok(page);
             }
             page.bytes = bytes;
-            page.records.push(stream.record(shard.log(), position, &Change::decode(record)?));
+            page.records.push(stream.record(shard.log(), position, &ChangeRecord::decode(record)?));
             page.through = position;
         }
         if is_last {

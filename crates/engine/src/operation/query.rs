@@ -16,7 +16,7 @@ use crate::base::caller::Caller;
 use crate::base::key::{partition, query_range};
 use crate::base::table::{KeyAttribute, KeySchema};
 use crate::operation::legacy;
-use crate::read::items::{self, PageRequest, Walk};
+use crate::read::items::{self, PageRequest, PageWalk};
 use crate::read::source::Source;
 use crate::{Engine, Namespace};
 
@@ -87,7 +87,7 @@ impl Serve for Query {
             operation: Operation::Query,
             source,
             partition_key: Some(partition_key),
-            walk: Walk::Query(vec![range]),
+            walk: PageWalk::Query(vec![range]),
             direction,
             mode: paging::read_mode(input.consistent_read),
             limit: paging::limit(input.limit),

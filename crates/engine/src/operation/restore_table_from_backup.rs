@@ -5,7 +5,7 @@ use api::{Error, RestoreTableFromBackupInput, RestoreTableFromBackupOutput, Tabl
 use super::authorization::access::{Access, Resource};
 use super::backup_description;
 use super::description::description;
-use super::restored::{self, Overrides};
+use super::restored::{self, RestoreOverrides};
 use super::{Kind, Serve};
 use crate::base::caller::Caller;
 use crate::base::table::Restore;
@@ -37,7 +37,7 @@ impl Serve for RestoreTableFromBackup {
         if !backup.is_available || backup_description::is_being_restored(engine, &backup.arn) {
             return Err(Error::backup_in_use(&backup.arn));
         }
-        let overrides = Overrides {
+        let overrides = RestoreOverrides {
             billing_mode: input.billing_mode_override,
             throughput: input.provisioned_throughput_override.as_ref(),
             on_demand: input.on_demand_throughput_override.as_ref(),

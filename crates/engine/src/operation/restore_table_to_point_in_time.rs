@@ -5,7 +5,7 @@ use api::{Error, RestoreTableToPointInTimeInput, RestoreTableToPointInTimeOutput
 use super::authorization::access::{Access, Resource};
 use super::describe_continuous_backups::window;
 use super::description::description;
-use super::restored::{self, Overrides};
+use super::restored::{self, RestoreOverrides};
 use super::{Kind, Serve};
 use crate::base::caller::Caller;
 use crate::base::fault;
@@ -46,7 +46,7 @@ impl Serve for RestoreTableToPointInTime {
         let now_us = engine.cut(&table).await.map_err(fault::of_store)?;
         let time_us = asked.unwrap_or(now_us);
         check_time(engine, &table, time_us)?;
-        let overrides = Overrides {
+        let overrides = RestoreOverrides {
             billing_mode: input.billing_mode_override,
             throughput: input.provisioned_throughput_override.as_ref(),
             on_demand: input.on_demand_throughput_override.as_ref(),

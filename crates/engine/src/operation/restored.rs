@@ -20,7 +20,7 @@ use crate::operation::create_table::uuid;
 use crate::tables::catalog::{CreateError, LiveTable};
 
 /// What a request asks for in place of what the source has.
-pub struct Overrides<'a> {
+pub struct RestoreOverrides<'a> {
     pub billing_mode: Option<Mode>,
     pub throughput: Option<&'a ProvisionedThroughput>,
     pub on_demand: Option<&'a OnDemandThroughput>,
@@ -50,7 +50,7 @@ pub fn check_target(engine: &Engine, caller: &Caller, name: &str) -> Result<(), 
 pub fn new_table(
     source: &Table,
     name: &str,
-    overrides: &Overrides<'_>,
+    overrides: &RestoreOverrides<'_>,
     now_ms: u64,
 ) -> Result<NewTable, Error> {
     let billing = billing(&source.billing, overrides, now_ms)?;
@@ -123,7 +123,7 @@ pub async fn create(
     })
 }
 
-fn billing(source: &Billing, overrides: &Overrides<'_>, now_ms: u64) -> Result<Billing, Error> {
+fn billing(source: &Billing, overrides: &RestoreOverrides<'_>, now_ms: u64) -> Result<Billing, Error> {
     let mode = match overrides.billing_mode {
         Some(Mode::PayPerRequest) => BillingMode::OnDemand,
         Some(Mode::Provisioned) => BillingMode::Provisioned,

@@ -11,7 +11,7 @@ use super::parameters::Parameters;
 use super::{Kind, Serve};
 use crate::base::caller::Caller;
 use crate::base::key::segment_range;
-use crate::read::items::{self, PageRequest, Walk};
+use crate::read::items::{self, PageRequest, PageWalk};
 use crate::read::source::Source;
 use crate::{Engine, Namespace};
 
@@ -68,7 +68,7 @@ impl Serve for Scan {
             operation: Operation::Scan,
             source,
             partition_key: None,
-            walk: Walk::Scan(range(source, &input)?),
+            walk: PageWalk::Scan(range(source, &input)?),
             direction: Direction::Forward,
             mode: paging::read_mode(input.consistent_read),
             limit: paging::limit(input.limit),

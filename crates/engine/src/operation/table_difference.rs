@@ -7,7 +7,7 @@ use super::restore_table_to_point_in_time::check_time;
 use crate::Engine;
 use crate::base::caller::Caller;
 use crate::base::fault;
-use crate::copies::difference::Difference;
+use crate::copies::difference::TableDifference;
 
 impl Engine {
     /// What a restore of a table to a time would undo.
@@ -16,7 +16,7 @@ impl Engine {
         caller: &'a Caller,
         table: &'a str,
         time_us: u64,
-    ) -> BoxFuture<'a, Result<Difference, Error>> {
+    ) -> BoxFuture<'a, Result<TableDifference, Error>> {
         Box::pin(async move {
             let live = self.find(caller, table)?.filter(|table| table.has_items());
             let live = live.ok_or_else(|| Error::table_not_found(table))?;

@@ -9,7 +9,7 @@ use store::Space;
 use super::authorization::access::{Access, Resource};
 use super::{Kind, Serve};
 use crate::base::caller::Caller;
-use crate::base::kinesis_destination::{Destination, Precision, stream_name};
+use crate::base::kinesis_destination::{KinesisDestination, Precision, stream_name};
 use crate::base::table::Table;
 use crate::{Engine, Namespace};
 
@@ -50,7 +50,7 @@ impl Serve for UpdateKinesisStreamingDestination {
             if known.precision == precision {
                 return Err(Error::kinesis_precision_unchanged(asked, &table.id, &arn));
             }
-            table.set_destination(Destination {
+            table.set_destination(KinesisDestination {
                 precision,
                 changed_ms: now_ms,
                 was_updated: true,

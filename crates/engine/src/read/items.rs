@@ -279,7 +279,7 @@ async fn get(reads: &Reads, keys: &[Key], mode: ReadMode) -> Result<Vec<Option<I
 pub struct PageRequest<'a> {
     pub operation: Operation,
     pub source: Source<'a>,
-    pub walk: Walk,
+    pub walk: PageWalk,
     /// The attributes of the partition key that is read; none for a Scan.
     pub partition_key: Option<Item>,
     pub direction: Direction,
@@ -295,7 +295,7 @@ pub struct PageRequest<'a> {
 }
 
 /// The rows that a page may look at.
-pub enum Walk {
+pub enum PageWalk {
     /// Ranges inside single partitions, one after the other; at least one.
     Query(Vec<Range>),
     /// A range of partitions.
@@ -322,7 +322,7 @@ pub struct Page {
 pub struct Stopped {
     /// Its page key.
     pub key: Item,
-    /// The position of its range in [`Walk::Query`].
+    /// The position of its range in [`PageWalk::Query`].
     pub range: usize,
     partition: Partition,
 }
@@ -355,11 +355,11 @@ async fn read_page(reads: &Reads, request: &PageRequest<'_>) -> Result<Page, Rea
     Ok(page)
 }
 
-impl Walk {
+impl PageWalk {
     fn ranges(&self) -> &[Range] {
         match self {
-            Walk::Query(ranges) => ranges,
-            Walk::Scan(range) => std::slice::from_ref(range),
+            PageWalk::Query(ranges) => ranges,
+            PageWalk::Scan(range) => std::slice::from_ref(range),
         }
     }
 }
@@ -384,16 +384,16 @@ impl PageRequest<'_> {
     /// The first partition stands for all that one page reads.
     fn target(&self) -> Target {
         match &self.walk {
-            Walk::Query(ranges) => Target::of_range(ranges.first().expect("a query has a range")),
-            Walk::Scan(_) => Target::of_space(self.source.space()),
+            PageWalk::Query(ranges) => Target::of_range(ranges.first().expect("a query has a range")),
+            PageWalk::Scan(_) => Target::of_space(self.source.space()),
         }
     }
 
     /// What walking a range cost.
     fn units(&self, range: &Range, walked_bytes: usize, stopped: Option<&Stopped>) -> f64 {
         match self.walk {
-            Walk::Query(_) => read_units(walked_bytes, self.mode),
-            Walk::Scan(_) => {
+            PageWalk::Query(_) => read_units(walked_bytes, self.mode),
+            PageWalk::Scan(_) => {
                 let visited = partitions_visited(self.source.table.partitions(), range, stopped);
                 scan_units(walked_bytes, visited, self.mode)
             }

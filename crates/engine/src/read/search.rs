@@ -52,7 +52,7 @@ pub struct SearchRequest<'a> {
 
 /// The nearest items, and what finding them is metered as.
 #[derive(Default)]
-pub struct Found {
+pub struct NearestItems {
     /// The nearest first, each with its score.
     pub items: Vec<(Item, f64)>,
     pub metered_bytes: usize,
@@ -73,7 +73,7 @@ impl From<StoreError> for SearchError {
 }
 
 /// Searches the index.
-pub async fn nearest(reads: &Reads, request: &SearchRequest<'_>) -> Result<Found, SearchError> {
+pub async fn nearest(reads: &Reads, request: &SearchRequest<'_>) -> Result<NearestItems, SearchError> {
     let began = reads.usage.moment();
     let result = search(reads, request).await;
     let (ending, returned) = match &result {
@@ -86,7 +86,7 @@ pub async fn nearest(reads: &Reads, request: &SearchRequest<'_>) -> Result<Found
     result
 }
 
-async fn search(reads: &Reads, request: &SearchRequest<'_>) -> Result<Found, SearchError> {
+async fn search(reads: &Reads, request: &SearchRequest<'_>) -> Result<NearestItems, SearchError> {
     let past = reads.index_delay.as_ref().and_then(|delay| delay.rows(reads.environment.now_ms()));
     let rows: Arc<dyn Read> = past.unwrap_or_else(|| reads.store.clone());
     let (positions, examined) = match reads.sketches.complete(request.part()) {
@@ -226,7 +226,7 @@ impl SearchRequest<'_> {
     }
 
     /// Reads and shows the rows at these positions.
-    async fn show(&self, rows: &dyn Read, positions: Vec<Position>) -> Result<Found, SearchError> {
+    async fn show(&self, rows: &dyn Read, positions: Vec<Position>) -> Result<NearestItems, SearchError> {
         let (mut found, mut buffer, mut bytes) = (Vec::new(), Vec::new(), 0);
         let space = self.index.space();
         let keys: Vec<Key> = positions.into_iter().map(|position| Key { space, position }).collect();
@@ -246,7 +246,7 @@ impl SearchRequest<'_> {
         }
         found.sort_by(|left, right| left.0.total_cmp(&right.0));
         let items = found.into_iter().map(|(_, item, score)| (item, score)).collect();
-        Ok(Found { items, metered_bytes: bytes })
+        Ok(NearestItems { items, metered_bytes: bytes })
     }
 
     /// What the client sees of a row. The vector is left out unless it is asked for; what the index does not hold is

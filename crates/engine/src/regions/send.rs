@@ -27,7 +27,7 @@ use crate::base::table::{Table, TableState};
 use crate::base::version::Version;
 use crate::commit::Change;
 use crate::log::position::{self, Positions};
-use crate::log::record;
+use crate::log::record::ChangeRecord;
 use crate::regions::Regions;
 use crate::tables::catalog::LiveTable;
 use crate::throughput::dimensions::CellSet;
@@ -455,9 +455,9 @@ impl Sender {
         pair: &Pair,
         records: Vec<(LogPosition, Bytes)>,
     ) -> Result<(Vec<Versioned>, Vec<u64>), StoreError> {
-        let mut latest: BTreeMap<Position, (LogPosition, record::Change)> = BTreeMap::new();
+        let mut latest: BTreeMap<Position, (LogPosition, ChangeRecord)> = BTreeMap::new();
         for (position, record) in records {
-            let change = record::Change::decode(record)?;
+            let change = ChangeRecord::decode(record)?;
             // What was made elsewhere is sent from there.
             if change.region == *pair.source.namespace.region {
                 let key = pair.source.keys.position(change.image().as_ref());
@@ -672,7 +672,7 @@ async fn visit_pending(
     regions: &Regions,
     source: &LiveTable,
     replica: &Replica,
-    visit: &mut (dyn FnMut(LogPosition, &record::Change) + Send),
+    visit: &mut (dyn FnMut(LogPosition, &ChangeRecord) + Send),
 ) -> Result<(), StoreError> {
     let positions = sent(regions, source, replica).await?;
     let mut count = 0;
@@ -683,7 +683,7 @@ async fn visit_pending(
             let Some((last, _)) = records.last() else { break };
             after = *last;
             for (position, record) in records {
-                let change = record::Change::decode(record)?;
+                let change = ChangeRecord::decode(record)?;
                 if change.region == *source.namespace.region {
                     count += 1;
                     visit(position, &change);

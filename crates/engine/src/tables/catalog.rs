@@ -35,7 +35,7 @@ use crate::base::size::Size;
 use crate::base::space;
 use crate::base::stream::PastStream;
 use crate::base::table::Table;
-use crate::cluster::members::{Members, Version};
+use crate::cluster::members::{CatalogVersion, Members};
 use crate::tables::sizes;
 use crate::tables::sizes::{Sizes, Tally};
 use crate::throughput::admission::{Meter, MeteredTable};
@@ -141,13 +141,13 @@ pub enum Replaced {
 
 /// Why a change refused. It is kept beside the change, so that what carries changes out is compiled once and not for
 /// each kind of refusal.
-pub struct Refusal<E>(Arc<Mutex<Option<E>>>);
+pub struct ChangeRefusal<E>(Arc<Mutex<Option<E>>>);
 
-impl<E> Refusal<E> {
+impl<E> ChangeRefusal<E> {
     /// No refusal yet: one half goes into the change, the other explains its outcome.
-    pub fn none() -> (Refusal<E>, Refusal<E>) {
+    pub fn none() -> (ChangeRefusal<E>, ChangeRefusal<E>) {
         let refusal = Arc::default();
-        (Refusal(Arc::clone(&refusal)), Refusal(refusal))
+        (ChangeRefusal(Arc::clone(&refusal)), ChangeRefusal(refusal))
     }
 
     /// The changed table; a refusal is kept.
@@ -240,7 +240,7 @@ impl Catalog {
     }
 
     /// Shows what other servers have stored. Returns the version up to which it is shown.
-    async fn reload(&self, members: &Members) -> Result<Version, StoreError> {
+    async fn reload(&self, members: &Members) -> Result<CatalogVersion, StoreError> {
         let _changing = self.changing.lock().await;
         let version = members.version().await?;
         if version.number <= self.shown.load(Ordering::Acquire) {
@@ -343,7 +343,7 @@ impl Catalog {
         if self.members.is_none() || writes.is_empty() {
             return Ok(None);
         }
-        let version = Version::decode(rows.last().expect("the version comes last"))?.next();
+        let version = CatalogVersion::decode(rows.last().expect("the version comes last"))?.next();
         writes.puts.push((space::version_key(), version.encode()));
         Ok(Some(version.number))
     }
@@ -514,7 +514,7 @@ impl Catalog {
         name: &str,
         change: impl Fn(&Table, Space) -> Result<Table, E> + Send + Sync + 'static,
     ) -> Result<Option<Result<Arc<LiveTable>, E>>, StoreError> {
-        let (refusal, refused) = Refusal::none();
+        let (refusal, refused) = ChangeRefusal::none();
         let change = move |table: &Table, unused| refused.keep(change(table, unused));
         Ok(refusal.explain(self.replace_boxed(namespace, name, Box::new(change)).await?))
     }

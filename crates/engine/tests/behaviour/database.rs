@@ -471,7 +471,7 @@ impl Database {
     }
 
     /// What has changed in a table since a time.
-    pub async fn difference(&self, table: &str, time_s: f64) -> Result<engine::Difference, Failure> {
+    pub async fn difference(&self, table: &str, time_s: f64) -> Result<engine::TableDifference, Failure> {
         let found = self.engine.difference(&self.caller, table, (time_s * 1e6) as u64).await;
         found.map_err(|error| Failure::of(&error, Service::DynamoDb))
     }

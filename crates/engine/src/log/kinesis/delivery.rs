@@ -22,10 +22,10 @@ use super::record::record;
 use super::{KinesisRecord, KinesisStream, PutOutcome};
 use crate::background::Job;
 use crate::base::change_log::Shard;
-use crate::base::kinesis_destination::{Destination, stream_name};
+use crate::base::kinesis_destination::{KinesisDestination, stream_name};
 use crate::log::Logs;
 use crate::log::position::{self, Positions};
-use crate::log::record::Change;
+use crate::log::record::ChangeRecord;
 use crate::tables::catalog::LiveTable;
 use crate::throughput::dimensions::CellSet;
 
@@ -119,7 +119,7 @@ pub async fn needed_from_us(logs: &Logs, table: &LiveTable) -> Result<Option<u64
 
 impl Delivery {
     /// The destination as it is now; none if it is off or the table is gone.
-    fn destination(&self, table: &LiveTable) -> Option<Destination> {
+    fn destination(&self, table: &LiveTable) -> Option<KinesisDestination> {
         let destination = table.destination(&self.stream_arn)?;
         (destination.reader().as_ref() == Some(&self.reader)).then(|| destination.clone())
     }
@@ -133,7 +133,7 @@ impl Delivery {
     async fn deliver(
         &self,
         table: &LiveTable,
-        destination: &Destination,
+        destination: &KinesisDestination,
         progress: &mut Progress,
     ) -> Result<Round, StoreError> {
         let Some(stream) = self.stream() else {
@@ -158,7 +158,7 @@ impl Delivery {
     async fn deliver_shard(
         &self,
         table: &LiveTable,
-        destination: &Destination,
+        destination: &KinesisDestination,
         shard: &Shard,
         stream: &dyn KinesisStream,
         progress: &mut Progress,
@@ -210,7 +210,7 @@ impl Delivery {
     async fn read(
         &self,
         table: &LiveTable,
-        destination: &Destination,
+        destination: &KinesisDestination,
         shard: &Shard,
         mut after: LogPosition,
     ) -> Result<Batch, StoreError> {
@@ -231,7 +231,7 @@ impl Delivery {
                     batch.given_up_through = Some(position);
                     continue;
                 }
-                let change = Change::decode(change)?;
+                let change = ChangeRecord::decode(change)?;
                 let record = record(table, destination.precision, log, position, &change);
                 bytes += record.data.len();
                 if bytes > PUT_BYTES && !batch.records.is_empty() {

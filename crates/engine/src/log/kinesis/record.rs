@@ -8,7 +8,7 @@ use super::KinesisRecord;
 use crate::base::kinesis_destination::Precision;
 use crate::base::origin::Origin;
 use crate::base::table::Table;
-use crate::log::record::Change;
+use crate::log::record::ChangeRecord;
 
 /// The record of a change. Its `eventID` is the same however often it is delivered.
 pub fn record(
@@ -16,7 +16,7 @@ pub fn record(
     precision: Precision,
     log: Log,
     position: LogPosition,
-    change: &Change,
+    change: &ChangeRecord,
 ) -> KinesisRecord {
     let keys = table.keys.pick(change.image().as_ref());
     let (name, time) = match precision {

@@ -31,7 +31,7 @@ pub enum Check {
 
 /// What a walk saw.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Counts {
+pub struct CopyCounts {
     /// Rows and records of the source.
     pub seen: u64,
     /// Rows and records that the target lacked, had otherwise, or had in excess.
@@ -94,10 +94,10 @@ pub async fn copy_space(
     check: Check,
     checksum: &mut blake3::Hasher,
     step: &mut Step<'_>,
-) -> Result<Counts, StoreError> {
+) -> Result<CopyCounts, StoreError> {
     let mut ours = Rows::new(source, space, is_copied);
     let mut theirs = Rows::new(target, space, is_copied);
-    let (mut counts, mut told) = (Counts::default(), 0);
+    let (mut counts, mut told) = (CopyCounts::default(), 0);
     let mut changes = Changes::default();
     loop {
         if ours.batch.is_empty() && counts.seen > told {
@@ -255,8 +255,8 @@ pub async fn copy_log(
     log: Log,
     check: Check,
     compared: &mut Compared,
-) -> Result<Counts, StoreError> {
-    let mut counts = Counts { seen: compared.records, changed: 0 };
+) -> Result<CopyCounts, StoreError> {
+    let mut counts = CopyCounts { seen: compared.records, changed: 0 };
     let (end, end_there) = (source.log_end(log).await?, target.log_end(log).await?);
     if end < end_there {
         return Err(foreign(log));
