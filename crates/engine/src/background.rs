@@ -210,7 +210,7 @@ enum AtClose {
     Finish,
 }
 
-/// What a task does: it ends with the act that hands its outcome to whoever waits for it.
+/// What a task does. It ends with a function that hands the outcome to the waiting caller.
 type Work = BoxFuture<'static, Box<dyn FnOnce() + Send>>;
 
 impl Background {
@@ -298,7 +298,7 @@ impl Background {
             let work = work(registered.id);
             let work = async move {
                 let outcome = work.await;
-                // Nobody may be waiting for it.
+                // Perhaps no caller waits for the outcome.
                 let hand_over = move || drop(sender.send(outcome));
                 Box::new(hand_over) as Box<dyn FnOnce() + Send>
             };
@@ -631,9 +631,9 @@ mod tests {
     async fn a_job_gives_up_after_a_hundred_tries_and_is_still_listed() {
         let background = background();
         let (job, runs) = Failing::new(u32::MAX, unavailable);
-        let told = job.gave_up.clone();
+        let gave_up_count = job.gave_up.clone();
         background.start(job).outcome().await.unwrap().unwrap_err();
-        assert_eq!((runs.load(Ordering::SeqCst), told.load(Ordering::SeqCst)), (TRIES_MAX, 1));
+        assert_eq!((runs.load(Ordering::SeqCst), gave_up_count.load(Ordering::SeqCst)), (TRIES_MAX, 1));
         let gave_up = &background.tasks()[0];
         assert_eq!(gave_up.state, TaskState::GaveUp(unavailable().to_string()));
         assert_eq!(gave_up.tries, TRIES_MAX);
@@ -674,7 +674,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_panic_is_told_to_all_who_wait_and_stops_what_comes_later() {
+    async fn a_panic_is_reported_to_all_waiting_callers_and_stops_later_tasks() {
         let background = background();
         assert!(background.check().is_ok());
         let waiting = background.start(Panicking).outcome().await;

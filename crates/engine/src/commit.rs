@@ -3,7 +3,7 @@
 //! | question | file |
 //! |---|---|
 //! | what is a write? | `plan.rs`; what its origin may skip is `base/origin.rs` |
-//! | what becomes of the item and its index rows? | `decide.rs`: pure |
+//! | which item and which index rows does a write leave? | `decide.rs`: pure |
 //! | what else belongs to the commit? | a companion (`companion.rs`): `change_records.rs`, `collection.rs`, `expiry.rs`, `idempotency.rs`, `versions.rs` |
 //! | which transactions are under way? | `transaction.rs` |
 //! | how is an expired item found and deleted? | `expiry.rs` |

@@ -43,7 +43,7 @@ impl Job for Beat {
     async fn run(&self) -> Result<(), StoreError> {
         let beat = self.members.beat().await;
         if let Err(error @ StoreError::Fenced(_)) = &beat {
-            tracing::error!(%error, "this server stops and has to join anew");
+            tracing::error!(%error, "this server stops and has to join again");
             self.regions.background.stop();
         }
         beat?;

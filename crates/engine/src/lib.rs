@@ -332,7 +332,7 @@ impl Engine {
     /// Refuses requests, also reads, when this server may not know what others did to tables.
     async fn check_member(&self) -> Result<(), Error> {
         match &self.members {
-            // Apart, because it is rare: other requests need no memory for it.
+            // A renewal is rare. Its future is boxed, so that the future of other requests has no room for it.
             Some(members) if !members.is_current() => {
                 Box::pin(members.renew()).await.map_err(fault::of_store)
             }
@@ -344,7 +344,7 @@ impl Engine {
         self.authorize(caller, &request)?;
         match self.faults.is_any() {
             false => list::dynamodb::run(self, caller, request).await,
-            // Apart, so that requests without faults need no memory for it.
+            // Boxed, so that the future of requests without faults has no room for it.
             true => Box::pin(self.carry_out_with_faults(caller, request)).await,
         }
     }

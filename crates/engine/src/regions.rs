@@ -7,7 +7,7 @@
 //! | how do changes get to another Region? | `send.rs`: a reader of the log here, writes with the origin *replica* there |
 //! | how far has it come? | `log/position.rs` |
 //! | where is another member? | `destination.rs`: in a Region of this server, or at a peer |
-//! | what do servers tell each other? | `peer.rs`; `receive.rs` takes it |
+//! | which messages do servers send each other? | `peer.rs`; `receive.rs` carries them out |
 //! | how does a Region join, and leave? | `join.rs`, `leave.rs`; all its items are sent by `copy.rs` |
 //! | what if a Region is lost for good? | `lost.rs` |
 //! | which settings do all members share? | `settings.rs` |
@@ -88,13 +88,13 @@ pub struct Replication {
     /// Notified when a member, a link or a position has changed.
     pub changed: Notify,
     pub scaling: OnceLock<Arc<dyn Scaling>>,
-    /// What peers said last, by the space of the table here and their Region.
-    heard: Mutex<HashMap<(Space, String), Heard>>,
+    /// The last beats of members at peers, by the space of the table here and their Region.
+    beats: Mutex<HashMap<(Space, String), PeerBeat>>,
 }
 
-/// How a member at a peer stands.
+/// The last beat of a member at a peer.
 #[derive(Clone, Copy)]
-struct Heard {
+struct PeerBeat {
     /// What it had recorded up to this time is in all other members, by the clock of this server.
     through_us: u64,
     /// By how much its clock is ahead.
@@ -102,8 +102,8 @@ struct Heard {
 }
 
 impl Replication {
-    fn heard(&self, table: &Table, region: &str) -> Option<Heard> {
-        self.heard.lock().get(&(table.space(), region.to_owned())).copied()
+    fn last_beat(&self, table: &Table, region: &str) -> Option<PeerBeat> {
+        self.beats.lock().get(&(table.space(), region.to_owned())).copied()
     }
 }
 
@@ -118,7 +118,7 @@ const PEER_REST: Duration = Duration::from_secs(1);
 const WAIT: Duration = Duration::from_millis(500);
 
 impl Regions {
-    /// Says who scales throughput. Without it, no provisioned table gets a replica.
+    /// Sets the service that scales throughput. Without it, no provisioned table gets a replica.
     pub fn set_scaling(&self, scaling: Arc<dyn Scaling>) {
         // The first one stays.
         let _ = self.replication.scaling.set(scaling);
@@ -238,7 +238,7 @@ impl Regions {
         match Destination::of(self, table, other) {
             Some(Destination::There(peer)) => {
                 let news = News::State { region: region.to_owned(), state };
-                self.tell(&peer, table, other, news).await.map(drop)
+                self.send_news(&peer, table, other, news).await.map(drop)
             }
             Some(Destination::Here(_)) => {
                 self.set_state(&in_region(table, other), &table.name, region, state).await

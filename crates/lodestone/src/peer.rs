@@ -108,7 +108,7 @@ impl PeerArguments {
 struct HttpPeer(Client);
 
 impl Peer for HttpPeer {
-    fn tell<'a>(
+    fn send<'a>(
         &'a self,
         message: &'a Message,
     ) -> std::pin::Pin<Box<dyn Future<Output = Result<Answer, String>> + Send + 'a>> {
@@ -137,7 +137,7 @@ impl ReplicationService {
         if caller.is_verified() {
             authorize(caller, &message)?;
         }
-        let answer = self.0.hear(message).await.map_err(Error::validation)?;
+        let answer = self.0.receive(message).await.map_err(Error::validation)?;
         serde_json::to_vec(&answer).map_err(|_| Error::internal())
     }
 }

@@ -66,7 +66,7 @@ const BANNED: [(&str, &str); 54] = [
 const NAME_IT: &str = "name the subject: the client, the caller, the thread";
 
 /// Phrases in which a banned word is the right one, and why.
-const RIGHT_USES: [(&str, &str); 10] = [
+const RIGHT_USES: [(&str, &str); 9] = [
     ("told apart", "the plain word for a distinction"),
     ("stand for", "a placeholder and its value"),
     ("stands for", "a placeholder and its value"),
@@ -75,7 +75,6 @@ const RIGHT_USES: [(&str, &str); 10] = [
     ("so many that", "compares: a consequence follows"),
     ("so much that", "compares: a consequence follows"),
     ("kept apart because", "separate things that were named before"),
-    ("0 hear message", "a method of the engine, which the rule does not cover yet"),
     ("aws username nobody", "the default in a policy variable, from AWS's documentation"),
 ];
 
@@ -146,10 +145,10 @@ mod tests {
     }
 
     #[test]
-    fn right_uses_whole_words_and_unfinished_folders_pass() {
+    fn right_uses_whole_words_and_unfinished_files_pass() {
         assert_eq!(complaint("/// What `#a` stands for. Versions are told apart by number.\n"), None);
         assert_eq!(complaint("/// A namespace that supplies items.\n"), None);
-        assert_eq!(words_are_plain("crates/engine/src/lib.rs", "// Nobody.\n"), None);
+        assert_eq!(words_are_plain("ARCHITECTURE.md", "Nobody.\n"), None);
         assert_eq!(words_are_plain("docs/style.md", "Nobody looks in vain.\n"), None);
     }
 

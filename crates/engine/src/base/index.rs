@@ -6,10 +6,10 @@
 //! included.
 //!
 //! A row of a vector index has the vector as 32-bit numbers: the value of its attribute is a binary there. Without a
-//! partition key in its SearchSchema, its rows lie as those of the table do.
+//! partition key in its SearchSchema, its rows have the same order as those of the table.
 //!
-//! What always holds: an index row is a function of its item ([`entry`]), so whoever knows the item knows
-//! the row, and it is never read to be changed.
+//! What always holds: an index row is a function of its item ([`entry`]). The item alone gives the row, so a row is
+//! never read in order to change it.
 
 use api::limits;
 use capacity::RowChange;

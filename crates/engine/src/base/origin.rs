@@ -69,8 +69,8 @@ impl Origin {
         }
     }
 
-    /// Whether the write is refused at once if a transaction is under way on its item. Only clients are told
-    /// to try again; other writes wait for the transaction in the store.
+    /// Whether the write is refused at once if a transaction is under way on its item. Only clients get
+    /// the error and try again; other writes wait for the transaction in the store.
     pub fn meets_transactions(self) -> bool {
         match self {
             Origin::Client => true,

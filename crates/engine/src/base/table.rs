@@ -254,7 +254,7 @@ pub enum DistanceFunction {
     Euclidean,
 }
 
-/// Which attributes an index holds besides its own key and the table's.
+/// Which attributes an index holds in addition to its own key and the table's.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Projection {
     KeysOnly,

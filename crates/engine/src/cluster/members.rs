@@ -8,7 +8,7 @@
 //! - A table can be frozen: every member stops its writes, waits for those under way and says so. Then the one who
 //!   asked changes the table between writes, as if there were no other server.
 //! - A member whose beat does not change for a while is expelled: the store takes no more writes from it. That
-//!   server notices, stops and joins anew, with nothing in memory from before.
+//!   server notices, stops and joins again, with nothing in memory from before.
 //! - A lease is a row with the number of the member that runs a job. It has no end of its own: it can be taken when
 //!   its holder is no member any more. So a job that lost its lease cannot write either.
 //!
@@ -32,7 +32,7 @@ use crate::base::space;
 
 /// How long a change waits until all others have seen it, or until it can freeze a table. Writes end sooner.
 const PASS_WAIT: Duration = Duration::from_secs(60);
-/// How long what a client is told waits for other servers: far longer than a living one takes to look.
+/// How long an answer to a client waits for other servers: far longer than a running one takes to look.
 const AGREEMENT_WAIT: Duration = Duration::from_secs(1);
 /// How long a server goes on answering after a beat, in parts of the time after which it is expelled.
 const SILENT_PARTS: u32 = 3;
@@ -121,7 +121,7 @@ impl CatalogVersion {
     }
 }
 
-/// What became of other members since the last look.
+/// What changed about other members since the last look.
 pub struct Watched {
     pub is_any_gone: bool,
     /// This server expelled one: it did not leave by itself.
@@ -225,7 +225,7 @@ impl Members {
         if self.is_current() {
             return Ok(());
         }
-        let silent = || StoreError::Fenced(format!("it has not been heard of for {:?}", self.beat_age()));
+        let silent = || StoreError::Fenced(format!("its last beat was {:?} ago", self.beat_age()));
         if *self.lost.borrow() || failed_at.is_some_and(|failed_at| failed_at >= asked_at) {
             return Err(silent());
         }
@@ -391,8 +391,8 @@ impl Members {
         Ok(())
     }
 
-    /// Waits until the other servers have all that this one shows, so that a client which is told of it may turn to any
-    /// of them. It does not wait for long: a server that is silent may be dead.
+    /// Waits until the other servers have all that this one shows, so that a client which gets the answer may turn to any
+    /// of them. It does not wait for long: a silent server may have stopped.
     pub async fn agree(&self) -> Result<(), StoreError> {
         let (began, number) = (self.environment.uptime(), self.version().await?.number);
         while !self.is_passed(number).await?

@@ -128,7 +128,7 @@ fn companions<'a>(
     companion::of(plans, token, commits, || commits.clock.now_us(&*commits.environment))
 }
 
-/// Keeps the tables of the plans as they are: whoever drops or replaces one waits until the guards are
+/// Keeps the tables of the plans as they are: a request that drops or replaces one waits until the guards are
 /// dropped. Plans made on a table that has been replaced in the meantime go on with its successor. The
 /// gates are entered in one order, so that two writes over several tables can't wait for each other.
 async fn enter(commits: &Commits, plans: &mut [Plan]) -> Result<Vec<OwnedRwLockReadGuard<()>>, Failure> {

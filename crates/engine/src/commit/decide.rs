@@ -1,5 +1,5 @@
-//! The decision of a commit: from the rows as they are to the rows as they shall be. Pure: it reads no clock
-//! and nothing that others share, because a store may ask for it more than once.
+//! The decision of a commit: from the rows before it to the rows after it. Pure: it reads no clock
+//! and no shared state, because a store may ask for it more than once.
 //!
 //! 1. Each plan's condition is evaluated on its item, the new item computed, its size and index keys checked.
 //! 2. The companions add their rows and may refuse plans.
@@ -70,7 +70,7 @@ pub struct Decision {
     pub writes: WriteSet,
 }
 
-/// All that a decision depends on besides the rows.
+/// All that a decision depends on, in addition to the rows.
 pub struct Question<'a> {
     pub plans: &'a [Plan],
     pub companions: &'a [Box<dyn Companion + 'a>],
@@ -128,7 +128,7 @@ impl Question<'_> {
     }
 }
 
-/// What the plan makes of the item as it is. The rows to be written are added to `writes`.
+/// The outcome of a plan, given the stored row of its item. The rows to be written are added to `writes`.
 fn decide_item(plan: &Plan, row: Option<Bytes>, writes: &mut WriteSet) -> Result<Outcome, Refusal> {
     debug_assert_eq!(plan.key.space, plan.table.space(), "the key of a plan belongs to its table");
     let old = row.map(Item::trusted);
@@ -168,7 +168,7 @@ fn apply_update(update: &Update, old: Option<&Item>, key_attributes: &Item) -> R
     }
 }
 
-/// The checks that every new item must pass, whoever asks for it.
+/// The checks that every new item must pass, whatever its origin.
 fn check_new_item(plan: &Plan, outcome: &Outcome) -> Result<(), Refusal> {
     let Some(new) = &outcome.new else { return Ok(()) };
     let updated_from = match &plan.change {
@@ -218,7 +218,7 @@ fn index_rows(plan: &Plan, outcome: &mut Outcome, writes: &mut WriteSet) {
             continue;
         };
         let (space, partition) = (index.space(), changed.position.partition);
-        debug_assert_eq!(changed.space, space, "an index row lies in its index");
+        debug_assert_eq!(changed.space, space, "an index row is in the space of its index");
         outcome.indexes.push(IndexOutcome { space, partition, change, units, vector_bytes, growth });
         writes.puts.extend(put.map(|(key, row)| (key, row.into_stored())));
         writes.deletes.extend(delete);

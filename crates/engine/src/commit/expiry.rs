@@ -60,7 +60,7 @@ fn expired_times(now_s: u64) -> std::ops::Range<u64> {
     now_s.saturating_sub(AGE_MAX_S)..now_s
 }
 
-/// What an expiry makes of an item: nothing, or the item as it is if it was given more time.
+/// The item after an expiry: none, or the item unchanged if its time was extended.
 pub fn expire(table: &Table, item: &Item, now_s: u64) -> Option<Item> {
     let time_s = table.time_to_live.as_deref().and_then(|attribute| time_s(item.as_ref(), attribute));
     (!time_s.is_some_and(|time_s| has_expired(time_s, now_s))).then(|| item.clone())

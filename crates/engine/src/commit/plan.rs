@@ -26,7 +26,7 @@ pub struct Plan {
     pub show_failed_item: bool,
 }
 
-/// What becomes of the item.
+/// What a write does with the item.
 pub enum Change {
     /// Makes the item, or replaces the one with its key.
     Put(Item),

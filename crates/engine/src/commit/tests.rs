@@ -16,7 +16,7 @@ use crate::base::origin::Origin;
 use crate::throughput::admission::{Headroom, Target};
 use crate::{Caller, Enforcement, Engine, Environment, Options};
 
-/// Time stands still.
+/// A clock that does not move.
 struct Still;
 
 impl Environment for Still {

@@ -122,7 +122,7 @@ impl BackUp {
         self.copies.catalog.find(&table.namespace, &table.name).filter(|found| found.id == table.id)
     }
 
-    /// The last step: whoever sees the backup AVAILABLE can delete the table, too.
+    /// The last step: a client that sees the backup AVAILABLE can delete the table, too.
     async fn make_available(&self) -> Result<(), StoreError> {
         let Backup { table, arn, .. } = &self.backup;
         let available = |backup: &mut Backup| backup.is_available = true;

@@ -232,7 +232,7 @@ impl PutItems {
     }
 }
 
-/// Reports what became of the records, and keeps how far the load is.
+/// Reports the outcome of each record, and stores how far the load is.
 struct Reporter<'a> {
     job: &'a PutItems,
     output: Bucket,

@@ -1,6 +1,6 @@
 //! The record of an export, an import or a bulk put: the request, and the description that clients see.
 //!
-//! Both are stored as the JSON of the API, so a record has exactly what a client sent and will be told.
+//! Both are stored as the JSON of the API, so a record has exactly what the client sent and what later answers show.
 
 use std::fmt::Debug;
 

@@ -105,8 +105,8 @@ impl Logs {
     }
 }
 
-/// Counts the records that were there when the database was opened. One that is written meanwhile may be counted
-/// twice.
+/// Counts the records that were there when the database was opened. A record that is written in the
+/// meantime may be counted twice.
 pub struct CountLogs {
     pub logs: Arc<Logs>,
 }

@@ -21,7 +21,7 @@ pub enum AnswerSize {
     /// Seldom enough to count, of a request that may be run twice. If its answer turns out large and there
     /// is no room for it, the request waits for room and is run again.
     SeldomLarge,
-    /// Up to so many bytes, which are set aside before the request is run.
+    /// Up to this number of bytes, which are set aside before the request is run.
     UpTo(usize),
 }
 
@@ -37,12 +37,12 @@ impl AnswerSize {
         }
     }
 
-    /// An answer with so many bytes of items at most.
+    /// An answer with at most `bytes` bytes of items.
     pub(super) fn of_bytes(bytes: usize) -> AnswerSize {
         AnswerSize::UpTo(bytes.saturating_mul(WORK_FACTOR))
     }
 
-    /// So many items, and so many bytes of them at most.
+    /// An answer with `count` items, which have at most `bytes_max` bytes together.
     pub(super) fn of_items(count: usize, bytes_max: usize) -> AnswerSize {
         match count {
             0 => AnswerSize::Small,

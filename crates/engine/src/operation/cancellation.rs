@@ -24,7 +24,7 @@ pub fn of_results<T, E: Into<Error>>(results: Vec<Result<T, E>>) -> Error {
     Error::transaction_canceled(reasons)
 }
 
-/// The cancellation of a transaction of so many actions, because other transactions are under way on the items
+/// The cancellation of a transaction with this number of actions, because other transactions are under way on the items
 /// at these positions.
 pub fn of_conflicts(actions: usize, conflicts: &[usize]) -> Error {
     let result = |position| match conflicts.contains(&position) {

@@ -182,7 +182,7 @@ impl Rows {
     }
 }
 
-/// Leaves of a range what lies behind a position of it.
+/// Cuts off the part of a range up to a position, that position included.
 fn cut(range: &mut Range, direction: Direction, after: Position) -> Result<(), Error> {
     if !items::contains(range, &after) {
         return Err(Error::next_token_mismatch());

@@ -138,7 +138,7 @@ async fn write(
     })
 }
 
-/// What `make` makes of each; the first error says at which position it was.
+/// Calls `make` with each. The first error comes with its position.
 fn in_each<T, U>(
     all: impl IntoIterator<Item = T>,
     make: impl Fn(T) -> Result<U, Error>,

@@ -1,8 +1,8 @@
-//! Faults that somebody asked for: decided before an operation is carried out, in the words that DynamoDB has for them.
+//! Faults that an operator asked for: decided before an operation is carried out, with DynamoDB's own errors.
 //!
-//! Which requests meet a fault is said by its rule (`crate::operation::injected_fault::faults`). A batch is throttled item by item: those that
-//! meet the fault come back as unprocessed, and only a batch that has no other items fails. A transaction is cancelled,
-//! with a reason for each action that meets the fault.
+//! The rule of a fault says which requests meet it (`rule.rs`; `faults.rs` has the rules that are on). A batch is
+//! throttled item by item: those that meet the fault come back as unprocessed, and only a batch that has no other items
+//! fails. A transaction is cancelled, with a reason for each action that meets the fault.
 
 pub mod faults;
 pub mod rule;
@@ -26,11 +26,11 @@ use crate::throughput::admission::Throttled;
 use crate::throughput::usage::Ending;
 use crate::{Engine, Namespace};
 
-/// What becomes of a request.
+/// How a fault ends a request.
 enum Fate {
     Refused(Error),
     Late(Duration),
-    /// Nobody answers.
+    /// The client gets no answer.
     Unanswered,
     /// These items of a batch are left over, the others are carried out.
     Partial(Vec<bool>),
@@ -137,7 +137,7 @@ impl Engine {
         }
     }
 
-    /// What becomes of a request as a whole. `met` says which of its parts meet the fault; at least one does.
+    /// How a request ends as a whole. `met` says which of its parts meet the fault; at least one does.
     fn whole_fate(&self, rule: &FaultRule, operation: Operation, parts: &[Part<'_>], met: &[bool]) -> Fate {
         let ending = match rule.kind {
             FaultKind::Slow => return Fate::Late(rule.delay),

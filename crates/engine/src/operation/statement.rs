@@ -1,4 +1,4 @@
-//! PartiQL statements as plans: what other operations make of their parameters is made of a text here. Reads and
+//! PartiQL statements as plans: other operations build a plan from their parameters, these from a text. Reads and
 //! writes don't know which of the two they come from.
 //!
 //! A statement is first compared with its table's key schema, which shows whether it names one item; then its

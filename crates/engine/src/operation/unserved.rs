@@ -1,4 +1,4 @@
-//! What CreateTable and UpdateTable may ask for and Lodestone does not serve yet. It is refused, so that nobody
+//! What CreateTable and UpdateTable may ask for and Lodestone does not serve yet. It is refused, so that no client
 //! relies on it. To serve something, remove its line here.
 
 use api::{CreateTableInput, Error, MultiRegionConsistency, UpdateTableInput};

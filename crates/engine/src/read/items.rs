@@ -126,7 +126,7 @@ pub struct BatchRead {
     pub mode: ReadMode,
 }
 
-/// What became of one key of a batch.
+/// The outcome for one key of a batch.
 pub enum BatchFound {
     Found(Found),
     /// The table has no throughput left for it.
@@ -401,7 +401,7 @@ impl PageRequest<'_> {
     }
 }
 
-/// How many of the table's partitions lie between where a scan began and where it stopped.
+/// How many of the table's partitions are between the start of a scan and the position where it stopped.
 fn partitions_visited(partitions: u64, range: &Range, stopped: Option<&Stopped>) -> u64 {
     let first = match &range.start {
         Bound::Included(position) | Bound::Excluded(position) => position.partition,
@@ -427,7 +427,7 @@ impl Page {
         let mut rows = Vec::new();
         let mut visit = |position: store::KeyRef<'_>, row| {
             let item = Item::trusted(row);
-            debug_assert!(is_at(request.source, &item, position), "a row lies where its key says");
+            debug_assert!(is_at(request.source, &item, position), "a row is at the position of its key");
             self.scanned += 1;
             self.scanned_bytes += item.size_bytes();
             if self.is_full(request.limit) {
@@ -511,7 +511,7 @@ pub fn resume(mut range: Range, direction: Direction, after: Position) -> Range 
     range
 }
 
-/// Whether a position lies inside a range.
+/// Whether a position is inside a range.
 pub fn contains(range: &Range, position: &Position) -> bool {
     let behind_start = match &range.start {
         Bound::Included(start) => position >= start,

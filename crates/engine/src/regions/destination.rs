@@ -46,7 +46,7 @@ impl Destination {
         let mut is_done = true;
         for part in parts(changes) {
             let news = if origin == Origin::Replica { News::Changes(part) } else { News::Copy(part) };
-            let answer = regions.tell(peer, source, region, news).await?;
+            let answer = regions.send_news(peer, source, region, news).await?;
             is_done &= answer.is_done;
         }
         Ok(is_done)
@@ -65,7 +65,7 @@ impl Destination {
             Destination::Here(target) => apply_together(regions, target, changes).await,
             Destination::There(peer) => {
                 let news = News::Together(changes.into_iter().map(Into::into).collect());
-                Ok(regions.tell(peer, source, region, news).await?.is_done)
+                Ok(regions.send_news(peer, source, region, news).await?.is_done)
             }
         }
     }

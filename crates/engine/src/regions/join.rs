@@ -1,7 +1,7 @@
 //! Joining a global table: a job that makes the table of a new member, CREATING until it holds all items.
 //!
-//! The copy needs no state of one moment. Every item comes with its version, and changes that are made meanwhile are sent
-//! from the log as to any other member, so the greater version stays whichever comes first:
+//! The copy needs no state of one moment. Every item comes with its version. Changes that are made during the copy are
+//! sent from the log as to any other member, so the greater version stays whichever comes first:
 //!
 //! 1. The source records its changes for the new member, from a time between two writes.
 //! 2. The new table is made. The other members record for it, too: from where they are with the source, so that what the
@@ -55,7 +55,7 @@ impl Join {
         (replica.state == ReplicaState::Creating).then_some(source)
     }
 
-    /// The members besides the source and the new one.
+    /// The members other than the source and the new one.
     fn others(&self, source: &Table) -> Vec<String> {
         let replicas = source.membership.iter().flat_map(|membership| &membership.replicas);
         let others = replicas.filter(|replica| replica.region != self.region);
@@ -77,7 +77,7 @@ impl Join {
             };
         };
         let news = News::Create { source: Box::new(source.table.clone()), others };
-        let answer = self.regions.tell(&peer, source, &self.region, news).await?;
+        let answer = self.regions.send_news(&peer, source, &self.region, news).await?;
         let there = answer.table.filter(|there| there.is_member).ok_or_else(no_replica)?;
         Ok((Destination::There(peer), there.is_creating))
     }
@@ -91,7 +91,7 @@ impl Join {
                 regions.introduce(&other, &self.source.region, &region, overrides).await
             }
             Some(Destination::There(peer)) => {
-                regions.tell(&peer, source, other, News::Introduce { region, overrides }).await.map(drop)
+                regions.send_news(&peer, source, other, News::Introduce { region, overrides }).await.map(drop)
             }
             None => Ok(()),
         }
@@ -103,7 +103,7 @@ impl Join {
             Destination::Here(target) => self.regions.activate_member(target, source).await?,
             Destination::There(peer) => {
                 let news = News::Activate(Box::new(source.table.clone()));
-                self.regions.tell(peer, source, &self.region, news).await?;
+                self.regions.send_news(peer, source, &self.region, news).await?;
             }
         }
         self.regions.copy_scaling(source, &self.region).await;

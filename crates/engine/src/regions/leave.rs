@@ -127,7 +127,7 @@ impl Leave {
             for other in regions(&leaving) {
                 if let Some(Destination::There(peer)) = Destination::of(&self.regions, &leaving, &other) {
                     let news = News::Forget { region: self.namespace.region.to_string(), is_lost: false };
-                    self.regions.tell(&peer, &leaving, &other, news).await?;
+                    self.regions.send_news(&peer, &leaving, &other, news).await?;
                 }
             }
             self.drop_table(&leaving).await?;
@@ -142,7 +142,7 @@ impl Leave {
             let changed = self.regions.replication.changed.notified();
             let others = self.others();
             let Some(other) = others.first() else { return Ok(()) };
-            match self.regions.tell(peer, other, &self.namespace.region, News::Leave).await {
+            match self.regions.send_news(peer, other, &self.namespace.region, News::Leave).await {
                 // It never was there, or has left while it could not reach us.
                 Ok(answer) if answer.table.as_ref().is_none_or(|there| !there.is_member) => {
                     for other in others {
@@ -228,7 +228,7 @@ impl Regions {
         let replaced = self.change_between_writes(member, forgotten).await?;
         position::forget(self, member, region).await?;
         self.replication.pairs.forget(member.space(), region);
-        self.replication.heard.lock().remove(&(member.space(), region.to_owned()));
+        self.replication.beats.lock().remove(&(member.space(), region.to_owned()));
         if let Some((Ok(now), before)) = replaced.zip(member.membership.as_ref())
             && now.membership.is_none()
         {

@@ -30,7 +30,7 @@ pub struct LostReplica {
     pub namespace: Namespace,
     pub table: String,
     /// All that the lost Region had acknowledged up to this time is here, in milliseconds since 1970 by the clock of this
-    /// server; none if it was never heard.
+    /// server; none if no beat of it ever came.
     pub complete_through_ms: Option<u64>,
     /// Keys of later writes, as DynamoDB JSON, as far as they are known; at most 100.
     pub lost_keys: Vec<String>,
@@ -80,8 +80,8 @@ impl Regions {
         };
         match self.peers.get(region) {
             Some(_) => {
-                let heard = self.replication.heard(table, region);
-                found.complete_through_ms = heard.map(|heard| heard.through_us / 1000);
+                let beat = self.replication.last_beat(table, region);
+                found.complete_through_ms = beat.map(|beat| beat.through_us / 1000);
             }
             None => self.look_at_lost(table, region, &mut found).await?,
         }
@@ -90,7 +90,7 @@ impl Regions {
         for other in others.into_iter().filter(|other| other != region) {
             if let Some(Destination::There(peer)) = Destination::of(self, table, &other) {
                 let news = News::Forget { region: region.to_owned(), is_lost: true };
-                match self.tell(&peer, table, &other, news).await {
+                match self.send_news(&peer, table, &other, news).await {
                     Ok(_) => {}
                     Err(StoreError::Unavailable(_)) => found.untold.push(other),
                     Err(error) => return Err(error),

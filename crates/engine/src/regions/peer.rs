@@ -1,8 +1,8 @@
-//! Regions that other servers have. A peer is told what a member there has to know, and answers how it stands. There
-//! are few messages, and each may be told again.
+//! Regions that other servers have. A peer gets messages for the member there, and answers with the state of that
+//! member. There are few kinds of messages, and each may be sent again.
 //!
-//! The engine knows no network: whoever opens it says how a peer is reached, and hands what a peer says to
-//! [`Engine::hear`](crate::Engine::hear).
+//! The engine knows no network. The process that opens it supplies a [`Peer`] for each such Region, and passes the
+//! messages of peers to [`Regions::receive`].
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -36,8 +36,8 @@ const AHEAD_MAX_US: u64 = 24 * 60 * 60 * 1_000_000;
 
 /// A server that has another Region.
 pub trait Peer: Send + Sync {
-    /// Passes a message on. The error says why there is no answer, or that the peer refuses.
-    fn tell<'a>(&'a self, message: &'a Message) -> BoxFuture<'a, Result<Answer, String>>;
+    /// Sends a message. The error says why there is no answer, or that the peer refuses.
+    fn send<'a>(&'a self, message: &'a Message) -> BoxFuture<'a, Result<Answer, String>>;
 }
 
 /// The Regions that other servers have.
@@ -62,12 +62,12 @@ impl fmt::Debug for Peers {
     }
 }
 
-/// What one member of a global table tells another.
+/// What one member of a global table sends to another.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Message {
     pub account: String,
     pub table: String,
-    /// The Region of the member that tells it.
+    /// The Region of the member that sends it.
     pub from: String,
     /// The Region of the member that it is for.
     pub to: String,
@@ -81,7 +81,7 @@ impl Message {
     }
 }
 
-/// What there is to tell.
+/// The content of a message.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum News {
     /// Nothing: the answer counts.
@@ -94,7 +94,7 @@ pub enum News {
     Together(Vec<SentChange>),
     /// Items of the sender for a new member.
     Copy(Vec<SentChange>),
-    /// A new member: this is the table that it is copied from, and these are the members besides.
+    /// A new member: this is the table that it is copied from, and these are the other members.
     Create { source: Box<Table>, others: Vec<String> },
     /// All was copied from this table.
     Activate(Box<Table>),
@@ -112,7 +112,7 @@ pub enum News {
     Scaling(Vec<Scaled>),
 }
 
-/// How the member stands that was told something.
+/// The state of the member that got a message.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Answer {
     /// False if there is no throughput left for some changes.
@@ -255,7 +255,7 @@ impl SentChange {
 
 impl Regions {
     /// Tells a peer what the member there has to know. A peer that can't be reached is unavailable, as a store is.
-    pub(crate) async fn tell(
+    pub(crate) async fn send_news(
         &self,
         peer: &Arc<dyn Peer>,
         table: &Table,
@@ -267,6 +267,6 @@ impl Regions {
             return Err(StoreError::Unavailable(format!("{from} and {to} are cut off from each other")));
         }
         let message = Message { account, table: table.name.clone(), from, to: to.to_owned(), news };
-        peer.tell(&message).await.map_err(|reason| StoreError::Unavailable(format!("{to}: {reason}")))
+        peer.send(&message).await.map_err(|reason| StoreError::Unavailable(format!("{to}: {reason}")))
     }
 }

@@ -1,4 +1,4 @@
-//! What a peer tells this server. Nothing of it is trusted: what makes no sense is refused and changes nothing.
+//! Messages of peers. Their content is not trusted: a message that makes no sense is refused and changes nothing.
 
 use futures_util::future::BoxFuture;
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use super::destination::{apply, apply_together};
 use super::leave::Leave;
 use super::peer::{Answer, CHANGES_MAX, Message, News, SentChange, TableThere, Versioned};
 use super::scaling::Scaled;
-use super::{Heard, in_region, settings};
+use super::{PeerBeat, in_region, settings};
 use crate::Namespace;
 use crate::base::origin::Origin;
 use crate::base::table::{Table, TableState};
@@ -20,8 +20,8 @@ use crate::tables::catalog::LiveTable;
 const PARTS_MAX: usize = 100;
 
 impl Regions {
-    /// Takes a message of a peer, which is told again if there is an error.
-    pub fn hear(self: &Arc<Regions>, message: Message) -> BoxFuture<'_, Result<Answer, String>> {
+    /// Carries out a message of a peer. After an error, the peer sends it again.
+    pub fn receive(self: &Arc<Regions>, message: Message) -> BoxFuture<'_, Result<Answer, String>> {
         Box::pin(async move {
             let Message { account, table, from, to, news } = message;
             if self.peers.get(&to).is_some() || self.peers.get(&from).is_none() {
@@ -31,17 +31,17 @@ impl Regions {
                 return Err(format!("{from} and {to} are cut off from each other"));
             }
             let namespace = Namespace::new(account, to);
-            let heard = Hearing { regions: self, namespace, name: table, from };
+            let received = Received { regions: self, namespace, name: table, from };
             let asks_scaling = matches!(news, News::Scaling(_));
-            match heard.hear(news).await {
+            match received.carry_out(news).await {
                 Ok(is_done) => {
-                    let table = self.standing(&heard.namespace, &heard.name, &heard.from);
-                    let scaling = if asks_scaling { heard.scaling().await? } else { Vec::new() };
+                    let table = self.table_here(&received.namespace, &received.name, &received.from);
+                    let scaling = if asks_scaling { received.scaling().await? } else { Vec::new() };
                     Ok(Answer { is_done, table, scaling })
                 }
                 Err(Refused::Because(reason)) => Err(reason),
                 Err(Refused::Failed(error)) => {
-                    tracing::warn!(%error, from = heard.from, table = heard.name, "a peer is not heard");
+                    tracing::warn!(%error, from = received.from, table = received.name, "the message of a peer failed");
                     Err(error.to_string())
                 }
             }
@@ -57,13 +57,13 @@ impl Regions {
         region: &str,
     ) -> Result<Option<TableThere>, StoreError> {
         match self.peers.get(region) {
-            Some(peer) => Ok(self.tell(&peer, table, region, News::Question).await?.table),
-            None => Ok(self.standing(&in_region(table, region), &table.name, &table.namespace.region)),
+            Some(peer) => Ok(self.send_news(&peer, table, region, News::Question).await?.table),
+            None => Ok(self.table_here(&in_region(table, region), &table.name, &table.namespace.region)),
         }
     }
 
-    /// How a table stands, as a member in another Region sees it.
-    fn standing(&self, namespace: &Namespace, name: &str, other: &str) -> Option<TableThere> {
+    /// The state of a table here, as a member in another Region sees it.
+    fn table_here(&self, namespace: &Namespace, name: &str, other: &str) -> Option<TableThere> {
         let table = self.catalog.find(namespace, name)?;
         let own = table.membership.as_ref();
         Some(TableThere {
@@ -89,14 +89,14 @@ impl From<StoreError> for Refused {
 }
 
 /// A message for one table.
-struct Hearing<'a> {
+struct Received<'a> {
     regions: &'a Arc<Regions>,
     namespace: Namespace,
     name: String,
     from: String,
 }
 
-impl Hearing<'_> {
+impl Received<'_> {
     fn table(&self) -> Option<Arc<LiveTable>> {
         self.regions.catalog.find(&self.namespace, &self.name)
     }
@@ -108,12 +108,12 @@ impl Hearing<'_> {
         self.table().filter(|table| knows(table))
     }
 
-    async fn hear(&self, news: News) -> Result<bool, Refused> {
+    async fn carry_out(&self, news: News) -> Result<bool, Refused> {
         if let News::Create { source, others } = &news {
             return self.create(source, others).await;
         }
         let Some(table) = self.member() else {
-            // It asks, or it tells what needs no table any more.
+            // These need no table here: the sender asks, or forgets what is gone here.
             let is_answer_enough =
                 matches!(news, News::Question | News::Leave | News::Forget { .. } | News::State { .. });
             return if is_answer_enough { Ok(true) } else { Err(self.unknown()) };
@@ -187,7 +187,7 @@ impl Hearing<'_> {
     }
 
     fn unknown(&self) -> Refused {
-        let Hearing { namespace, name, from, .. } = self;
+        let Received { namespace, name, from, .. } = self;
         Refused::Because(format!("{name} in {} has no replica in {from}", namespace.region))
     }
 
@@ -243,8 +243,8 @@ impl Hearing<'_> {
         let here_us = self.regions.clock.now_us(&*self.regions.environment);
         let (ahead, through_us) =
             (now_us.cast_signed().wrapping_sub(here_us.cast_signed()), here_us.saturating_sub(lag_us));
-        let heard = Heard { through_us, clock_offset_us: ahead };
-        self.regions.replication.heard.lock().insert((table.space(), self.from.clone()), heard);
+        let beat = PeerBeat { through_us, clock_offset_us: ahead };
+        self.regions.replication.beats.lock().insert((table.space(), self.from.clone()), beat);
     }
 }
 

@@ -74,7 +74,7 @@ impl Regions {
     /// How the units of a member are scaled: of the table, and of each global index.
     pub(crate) async fn scaling_of(&self, table: &Table, region: &str) -> Result<Vec<Scaled>, Error> {
         match self.peers.get(region) {
-            Some(_) => Ok(self.tell_scaling(table, region, Vec::new()).await?.scaling),
+            Some(_) => Ok(self.send_scaling(table, region, Vec::new()).await?.scaling),
             None => self.scaling_here(&in_region(table, region), table).await,
         }
     }
@@ -88,7 +88,7 @@ impl Regions {
     ) -> Result<(), Error> {
         match self.peers.get(region) {
             Some(_) if scaled.is_empty() => Ok(()),
-            Some(_) => self.tell_scaling(table, region, scaled).await.map(drop),
+            Some(_) => self.send_scaling(table, region, scaled).await.map(drop),
             None => self.set_scaling_here(&in_region(table, region), &table.name, scaled).await,
         }
     }
@@ -126,10 +126,10 @@ impl Regions {
         Ok(())
     }
 
-    async fn tell_scaling(&self, table: &Table, region: &str, scaled: Vec<Scaled>) -> Result<Answer, Error> {
+    async fn send_scaling(&self, table: &Table, region: &str, scaled: Vec<Scaled>) -> Result<Answer, Error> {
         let peer = self.peers.get(region).ok_or_else(|| Error::replica_region_away(region))?;
-        let told = self.tell(&peer, table, region, News::Scaling(scaled)).await;
-        told.map_err(|error| match error {
+        let answer = self.send_news(&peer, table, region, News::Scaling(scaled)).await;
+        answer.map_err(|error| match error {
             StoreError::Unavailable(_) => Error::replica_region_away(region),
             error => fault::of_store(error),
         })

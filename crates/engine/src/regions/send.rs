@@ -38,13 +38,13 @@ const STEP_RECORDS: usize = 32;
 const COMMIT_RECORDS: usize = 101;
 /// How long a sender rests that has nothing to do. It is woken by changes.
 const REST: Duration = Duration::from_secs(1);
-/// The same where servers share the store: the writes of others wake nobody here.
+/// The same where servers share the store: the writes of other servers wake no sender here.
 const SHARED_REST: Duration = Duration::from_millis(200);
 /// How long a sender that was woken waits for further changes: several of them cost little more than one.
 const GATHER: Duration = Duration::from_millis(10);
 /// How long a sender waits for throughput of the other table.
 const THROTTLED_REST: Duration = Duration::from_millis(100);
-/// How often a peer is told how far its member is.
+/// How often a peer gets a beat, which says how far its member is.
 const BEAT_MS: u64 = 5000;
 /// How often positions are stored.
 const STORE_INTERVAL_MS: u64 = 1000;
@@ -180,7 +180,7 @@ pub struct Sender {
     since_us: u64,
     /// When positions were last stored, and which.
     stored: Mutex<(u64, Positions)>,
-    /// When the peer was last told how far this member is.
+    /// When the peer last got a beat.
     beat_ms: Mutex<Option<u64>>,
     /// Why the last try failed, if it did.
     obstacle: Mutex<Option<String>>,
@@ -301,11 +301,11 @@ impl Sender {
         let now_us = self.now_us();
         let through_us = sent_to_all_us(regions, source, now_us).await?;
         let news = News::Beat { lag_us: now_us.saturating_sub(through_us), now_us };
-        let answer = regions.tell(peer, source, &self.region, news).await?;
+        let answer = regions.send_news(peer, source, &self.region, news).await?;
         let own_us = source.membership.as_ref().map_or(0, |own| own.settings_us);
         if answer.table.is_some_and(|there| there.is_member && there.settings_us < own_us) {
             let news = News::Settings(Box::new(source.table.clone()));
-            regions.tell(peer, source, &self.region, news).await?;
+            regions.send_news(peer, source, &self.region, news).await?;
         }
         *self.beat_ms.lock() = Some(now_ms);
         Ok(())
@@ -667,7 +667,7 @@ pub async fn pending_keys(
     Ok((count, keys.into_iter().collect()))
 }
 
-/// Visits the changes that are still to be sent, at most so many as are counted.
+/// Visits the changes that are still to be sent, at most as many as are counted.
 async fn visit_pending(
     regions: &Regions,
     source: &LiveTable,

@@ -163,7 +163,7 @@ impl Regions {
                 }
                 Some(Destination::There(peer)) => {
                     let news = News::Settings(Box::new(source.table.clone()));
-                    match self.tell(&peer, source, &replica.region, news).await {
+                    match self.send_news(&peer, source, &replica.region, news).await {
                         Ok(_) | Err(StoreError::Unavailable(_)) => {}
                         Err(error) => return Err(error),
                     }

@@ -82,8 +82,8 @@ impl Job for ForgetTombstones {
 /// The time in the member whose clock is the furthest behind.
 fn slowest_clock_us(regions: &Regions, table: &LiveTable, now_us: u64) -> u64 {
     let others = table.membership.iter().flat_map(|membership| &membership.replicas);
-    let offset = |region: &str| match regions.replication.heard(table, region) {
-        Some(heard) => heard.clock_offset_us,
+    let offset = |region: &str| match regions.replication.last_beat(table, region) {
+        Some(beat) => beat.clock_offset_us,
         None => regions.clock_offset_us(region),
     };
     let offsets = others.map(|replica| replica.region.as_str()).chain([&*table.namespace.region]).map(offset);
@@ -97,7 +97,7 @@ async fn sent_between_all(regions: &Regions, table: &Arc<LiveTable>, now_us: u64
         let sent_us = match Destination::of(regions, table, &replica.region) {
             Some(Destination::Here(member)) => sent_to_all_us(regions, &member, now_us).await?,
             Some(Destination::There(_)) => {
-                regions.replication.heard(table, &replica.region).map_or(0, |heard| heard.through_us)
+                regions.replication.last_beat(table, &replica.region).map_or(0, |beat| beat.through_us)
             }
             None => 0,
         };

@@ -120,7 +120,7 @@ pub enum CreateError {
     Store(StoreError),
 }
 
-/// What a change makes of the stored row of its table.
+/// The outcome of a change for the stored row of its table.
 enum Replacement {
     /// There is no such table any more.
     Gone,
@@ -132,7 +132,7 @@ enum Replacement {
 /// Changes a table, given a space that no table has used; `None` if it refuses.
 pub type ChangeOfTable = dyn Fn(&Table, Space) -> Option<Table> + Send + Sync;
 
-/// What became of a table that was to be changed.
+/// The outcome of a change of a table.
 pub enum Replaced {
     Gone,
     Refused,
@@ -407,7 +407,7 @@ impl Catalog {
 
     /// Forgets the streams that were closed before this time.
     pub async fn forget_past_streams(&self, time_us: u64) -> Result<(), StoreError> {
-        // Other servers need not hear of it: what they still list has no records.
+        // Other servers need no notice of it: the streams that they still list have no records.
         let _changing = self.changing.lock().await;
         let old = |stream: &&Arc<PastStream>| stream.closed_us < time_us;
         let forgotten: Vec<Arc<PastStream>> = self.past_streams().iter().filter(old).cloned().collect();
@@ -709,7 +709,7 @@ impl Catalog {
     }
 }
 
-/// What becomes of a table, given its stored row and that of the next unused space.
+/// Decides a change of a table, given its stored row and that of the next unused space.
 fn decide_replacement(
     keys: &[Key],
     rows: &[Option<Bytes>],

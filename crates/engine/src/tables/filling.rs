@@ -40,7 +40,7 @@ pub trait Fill: Sync {
         false
     }
 
-    /// Rows that cost so many units were written; the walk has come to `reached`.
+    /// A batch of rows was written and cost this number of units; the walk has come to `reached`.
     fn note_batch(&self, _table: &LiveTable, _units: f64, _reached: &Position) {}
 }
 

@@ -230,7 +230,7 @@ impl Tables {
     }
 }
 
-/// The share of all hashes that lies before this one.
+/// The share of all hashes that are less than this one.
 fn share_before(partition: &Partition) -> f64 {
     let high = u64::from_be_bytes(partition.0[..8].try_into().expect("eight bytes"));
     high as f64 / u64::MAX as f64

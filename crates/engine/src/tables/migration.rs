@@ -15,7 +15,7 @@
 //! - Nothing is written to a target that was neither empty nor marked as a copy of this source.
 //! - On a store that several processes share, the one that copies is a member. The next one expels it first.
 //!
-//! Not copied: the rows about servers that share a store, and the sizes of tables, which are counted anew.
+//! Not copied: the rows about servers that share a store, and the sizes of tables, which are counted again.
 
 mod copy;
 

@@ -2,7 +2,7 @@
 //! adjusts a [`Tally`] in memory.
 //!
 //! A tally is certain if it is exact. It becomes uncertain when the database ends without being closed,
-//! when nobody knows whether a write was committed (it was interrupted or failed), and while an index is
+//! when it is unknown whether a write was committed (it was interrupted or failed), and while an index is
 //! being filled. An uncertain tally is counted again in the background, when the database is next opened
 //! or when the index is full.
 //!

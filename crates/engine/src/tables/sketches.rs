@@ -123,8 +123,8 @@ impl Sketches {
         self.wanted.lock().pop_first()
     }
 
-    /// An empty copy to be filled with so many rows, if there is room for it. Those that were not used for longest make
-    /// room.
+    /// An empty copy to be filled with `rows` rows, if there is room for it. The copies that were not used for longest are
+    /// dropped to make room.
     pub fn register(&self, part: Part, rows: usize, dimensions: usize) -> Option<Arc<Copied>> {
         // Rather too much: a copy that is begun and finds no room would be begun again by the next search.
         let bytes = rows.saturating_mul(dimensions + sketch_overhead_bytes(dimensions) + ROW_BYTES);

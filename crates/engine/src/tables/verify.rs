@@ -1,4 +1,4 @@
-//! Checks that the stored data is consistent: every item can be read and lies at the position of its key,
+//! Checks that the stored data is consistent: every item can be read and is at the position of its key,
 //! and every ACTIVE index equals the projection of its table.
 //!
 //! Everything is read from one snapshot, the catalog too, so writes and changes of tables may go on, also those of other
@@ -98,7 +98,7 @@ async fn verify_table(rows: &dyn Read, table: &Table, found: &mut Verification) 
     Ok(())
 }
 
-/// The items of a batch that can be read and lie at the position of their key.
+/// The items of a batch that can be read and are at the position of their key.
 fn readable(table: &Table, batch: &[(Position, Bytes)], found: &mut Verification) -> Vec<Item> {
     let mut items = Vec::with_capacity(batch.len());
     for (position, row) in batch {

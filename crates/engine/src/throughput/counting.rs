@@ -300,7 +300,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn figures_that_nobody_holds_are_kept_until_their_minute_is_over_and_stored() {
+    fn unused_figures_are_kept_until_their_minute_is_over_and_stored() {
         let metrics = Metrics::new(1);
         let namespace = Namespace::new("000000000000", "r");
         let add = || {

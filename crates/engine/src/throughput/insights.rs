@@ -183,7 +183,7 @@ impl Counting {
     }
 
     fn stored(&mut self, minute: u64, row: &Bytes) {
-        // A minute that ended meanwhile may have more than was stored.
+        // A minute that ended in the meantime may have more than was stored.
         self.ended.retain(|(ended, known)| *ended != minute || known != row);
         if self.is_changed && self.open_row() == (minute, row.clone()) {
             self.is_changed = false;
@@ -284,7 +284,7 @@ fn is_counted(part: &PartUsed<'_>) -> bool {
     part.operation.is_some() && !is_partiql
 }
 
-/// Whether it was refused, or would have been on AWS: where nothing is refused, nobody could see otherwise which keys
+/// Whether it was refused, or would have been on AWS: where no request is refused, this alone shows which keys
 /// AWS would throttle. Writes that an index holds up are no throttled requests of a key.
 fn is_throttled(part: &PartUsed<'_>) -> bool {
     let is_held_up = part.index.is_some() && part.access == Access::Write;

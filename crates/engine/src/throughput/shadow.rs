@@ -10,7 +10,7 @@ use super::usage::PartUsed;
 pub struct Shadow {
     pub keys: Sketch,
     pub requests: u64,
-    /// How many of them the log has been told, and when.
+    /// How many of them were reported in the server's log, and when.
     pub logged: u64,
     pub logged_ms: u64,
 }

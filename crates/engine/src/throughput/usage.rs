@@ -4,9 +4,9 @@
 //! 1. [`Usage::part`]: a part of it used units of a table or global index, or was refused there.
 //! 2. [`Usage::request`]: it was answered, with what it returned and how long it took.
 //!
-//! Metrics, heat and Contributor Insights are kept from these reports; whatever else wants them (the studio's
-//! traffic) is an [`Observer`]. Nothing is copied for a report: it borrows what the request has, and whoever keeps
-//! something copies it.
+//! Metrics, heat and Contributor Insights are kept from these reports; every other reader of them (the studio's
+//! traffic) is an [`Observer`]. Nothing is copied for a report: it borrows from the request, and an observer copies
+//! what it keeps.
 //!
 //! Capacity, metrics, alarms and cooldowns go by the time of [`Usage::now`], which may run faster than the clock.
 
@@ -108,7 +108,7 @@ pub enum Ending {
     Throttled,
     /// A condition of it was false.
     ConditionFailed,
-    /// So many of its items were in other transactions.
+    /// This number of its items were in other transactions.
     Conflict { items: usize },
     /// It was refused for another reason that the client can change.
     Refused,

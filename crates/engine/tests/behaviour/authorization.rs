@@ -732,11 +732,11 @@ async fn a_resource_policy_is_enough_in_its_own_account_and_can_deny() {
         statement("Allow", "dynamodb:Scan"), statement("Deny", "dynamodb:DeleteTable"),
     ]});
     database.ok("PutResourcePolicy", json!({"ResourceArn": TABLE, "Policy": policy.to_string()})).await;
-    let (nobody, admin) = (alice(json!([])), alice(json!([allow("*", "*")])));
+    let (unallowed, admin) = (alice(json!([])), alice(json!([allow("*", "*")])));
     let scan = json!({"TableName": "Table"});
-    database.call_as(&nobody, "Scan", scan.clone()).await.expect("the table's policy allows it");
+    database.call_as(&unallowed, "Scan", scan.clone()).await.expect("the table's policy allows it");
     let of_index = json!({"TableName": "Table", "IndexName": "ByS"});
-    database.call_as(&nobody, "Scan", of_index).await.expect("the table's policy covers its indexes");
+    database.call_as(&unallowed, "Scan", of_index).await.expect("the table's policy covers its indexes");
     let failure =
         database.call_as(&admin, "DeleteTable", scan).await.expect_err("the table's policy denies it");
     assert!(

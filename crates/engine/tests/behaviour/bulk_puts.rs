@@ -146,7 +146,7 @@ async fn a_cancelled_bulk_put_ends_and_keeps_what_it_wrote() {
     database.with_table("Table").await;
     let content: String = (0..3000).map(|p| line(&format!("p{p}"), p)).collect();
     database.write_object("bucket/in.json", &content);
-    // Time stands still, so the operation waits for its second units.
+    // The clock does not move, so the operation waits for its second units.
     let mut request = start("in.json");
     request["MaxWriteRequestUnits"] = json!(1024);
     let begun = database.ok("StartBulkPutItems", request).await["BulkOperationDescription"].take();

@@ -284,7 +284,7 @@ async fn the_top_10_of_a_million_keys_is_found_within_5_percent_in_under_4_megab
     }
     let mut exact: Vec<(usize, f64)> = exact.into_iter().collect();
     exact.sort_by(|one, other| other.1.total_cmp(&one.1));
-    // What is equally often in tenth and eleventh place is told apart by nobody.
+    // Keys with equal counts in the tenth and eleventh place can't be told apart.
     let least = exact[9].1;
     let found = counted(&database, None, "PKC").await;
     for (key, value) in found.iter().take(10) {

@@ -52,7 +52,7 @@ impl Shared {
     }
 }
 
-/// Time stands still unless it is moved, and chance counts up.
+/// The clock moves only when a test moves it, and random numbers count up.
 struct Fixed {
     now_ms: AtomicU64,
     began: Instant,
@@ -203,7 +203,7 @@ impl Database {
         Database::open(store, Options { capacity, ..Options::default() }, None).await
     }
 
-    /// One in memory whose capacity runs so many times as fast as time.
+    /// One in memory whose capacity runs `time_scale` times as fast as the clock.
     pub async fn with_time_scale(time_scale: u32) -> Database {
         let store = Arc::new(StaysOpen(Arc::new(store::memory::MemoryStore::new()), Sharing::Alone));
         Database::open(store, Options { time_scale, ..Options::default() }, None).await

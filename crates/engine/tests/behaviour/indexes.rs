@@ -277,8 +277,8 @@ async fn an_item_collection_can_not_outgrow_its_limit() {
     let options = engine::Options { item_collection_bytes_max: 5000, ..Default::default() };
     let database = &Database::in_memory_with(options).await;
     with_indexes(database, all()).await;
-    let told = put_into_collection(database, "1", 2000).await;
-    assert_eq!(told, json!({"ItemCollectionKey": {"p": {"S": "a"}}, "SizeEstimateRangeGB": [0.0, 1.0]}));
+    let metrics = put_into_collection(database, "1", 2000).await;
+    assert_eq!(metrics, json!({"ItemCollectionKey": {"p": {"S": "a"}}, "SizeEstimateRangeGB": [0.0, 1.0]}));
     put_into_collection(database, "2", 2000).await;
 
     let third = json!({"TableName": "Table", "Item": item("a", "3", &[("x", &"x".repeat(2000))])});

@@ -37,7 +37,7 @@ impl Stream {
         records.iter().map(|record| serde_json::from_slice(&record.data).expect("JSON")).collect()
     }
 
-    /// Waits until so many records are there.
+    /// Waits until there are `count` records.
     async fn until(&self, count: usize) -> Vec<Value> {
         wait_for(&format!("{count} records come"), async || {
             Some(self.records()).filter(|records| records.len() >= count)
@@ -136,7 +136,7 @@ async fn passing_states_last_as_long_as_those_of_tables() {
     database.with_table("Table").await;
     database.until_active("Table").await;
     enable(&database).await;
-    // The clock of the database stands still until it is moved.
+    // The clock of the database does not move by itself.
     assert_eq!(described(&database).await[0]["DestinationStatus"], "ENABLING");
     let message = format!("{STATE}KinesisStreamingDestination must be ACTIVE to perform DISABLE operation.");
     let disable = "DisableKinesisStreamingDestination";

@@ -117,8 +117,8 @@ async fn finish(source: &dyn Store, target: &dyn Store) -> Result<Pass, MoveErro
     Ok(pass)
 }
 
-/// An empty store. The process that copies into a shared one is a member until it is done, so whoever uses it
-/// afterwards has another handle.
+/// An empty store. The process that copies into a shared one is a member until it is done, so later users
+/// have another handle.
 struct Place {
     target: Arc<dyn Store>,
     source: Arc<dyn Store>,

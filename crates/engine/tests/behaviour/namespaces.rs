@@ -69,7 +69,7 @@ on_every_store! {
         let missing = format!("{theirs}x");
         refused_everywhere(database, &missing, "AccessDeniedException", "Access is denied").await;
         let scanned = database.call_as(&other, "Scan", json!({"TableName": theirs})).await.unwrap();
-        assert_eq!(scanned["Count"], 0, "nobody else has written to it");
+        assert_eq!(scanned["Count"], 0, "no one else has written to it");
     }
 
     async fn an_arn_of_another_region_is_not_valid(database) {

@@ -2,7 +2,7 @@ use serde_json::{Value, json};
 
 use crate::database::{Database, Failure, on_every_store};
 
-/// Table `Table` (p, s) with a global index `ByG` (g) that holds x besides its keys and a local index `ByL` (p, l) of
+/// Table `Table` (p, s) with a global index `ByG` (g) that holds x beside its keys and a local index `ByL` (p, l) of
 /// keys only. Partition a holds sort keys 1 to 5, b holds 1 and 2; x counts up, odd items have y.
 async fn with_items(database: &Database) {
     let attribute = |name: &str, kind: &str| json!({"AttributeName": name, "KeyType": kind});

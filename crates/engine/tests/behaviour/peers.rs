@@ -53,7 +53,7 @@ struct OverNetwork {
 }
 
 impl Peer for OverNetwork {
-    fn tell<'a>(
+    fn send<'a>(
         &'a self,
         message: &'a Message,
     ) -> Pin<Box<dyn Future<Output = Result<Answer, String>> + Send + 'a>> {
@@ -70,7 +70,7 @@ impl Peer for OverNetwork {
             {
                 return Err("no route".to_owned());
             }
-            let answer = engine.hear(serde_json::from_str(&sent).unwrap()).await?;
+            let answer = engine.receive(serde_json::from_str(&sent).unwrap()).await?;
             Ok(serde_json::from_str(&serde_json::to_string(&answer).unwrap()).unwrap())
         })
     }
@@ -333,7 +333,7 @@ async fn shared_settings_follow_also_when_the_other_server_comes_back() {
     });
     home.ok("UpdateTimeToLive", ttl).await;
     away.open().await;
-    // A server says every few seconds how it stands.
+    // A server sends a beat every few seconds.
     until("the setting arrives", async || {
         home.pass_ms(100);
         let answer = away.ok("DescribeTimeToLive", json!({"TableName": "Table"})).await;
@@ -499,18 +499,18 @@ async fn the_others_go_on_without_a_server_that_is_lost() {
     let found = home.engine().forget_region("eu-west-1").await.unwrap();
     assert_eq!(found.len(), 1);
     assert_eq!((found[0].table.as_str(), &found[0].untold), ("Table", &Vec::new()));
-    assert_eq!(found[0].lost, None, "nobody can know");
+    assert_eq!(found[0].lost, None, "it can't be known");
     home.until_replicas(&[("ap-south-1", "ACTIVE")]).await;
     third.until_replicas(&[("us-east-1", "ACTIVE")]).await;
     third.until("sent to one", Some("1")).await;
     third.put("after", "1").await;
     home.until("after", Some("1")).await;
-    // It comes back, and is not heard.
+    // It comes back, and its changes are not taken.
     lost.open().await;
-    lost.put("nobody knows", "1").await;
+    lost.put("unknown", "1").await;
     home.put("end", "1").await;
     third.until("end", Some("1")).await;
-    assert_eq!(home.get("nobody knows").await, None);
+    assert_eq!(home.get("unknown").await, None);
     assert_eq!(lost.get("end").await, None);
 }
 
@@ -562,7 +562,7 @@ async fn what_makes_no_sense_is_refused_and_changes_nothing() {
         let text = json!({"account": ACCOUNT, "table": table, "from": from, "to": to, "news": news});
         let shown = text.to_string();
         let message: Message = serde_json::from_value(text).unwrap();
-        away.engine().hear(message).await.expect_err(&shown);
+        away.engine().receive(message).await.expect_err(&shown);
     }
     for text in [
         json!({}),

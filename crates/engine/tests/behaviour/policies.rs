@@ -92,7 +92,7 @@ on_every_store! {
         refused(r#"{"Statement": []}"#, &format!("{invalid}a policy needs at least one statement")).await;
         refused(&READ.replace("Allow", "Perhaps"), &format!("{invalid}statement 1: Effect is Allow or Deny, not 'Perhaps'")).await;
         let principal = "One or more parameter values were invalid: Invalid principal in policy document.";
-        refused(&READ.replace("arn:aws:iam::210987654321:root", "nobody"), principal).await;
+        refused(&READ.replace("arn:aws:iam::210987654321:root", "somebody"), principal).await;
         let unbounded = "Resource-based policy grants unbounded access in one or more elements. Please revise the policy to \
                          ensure least-privilege form of access";
         refused(&READ.replace(r#"{"AWS":"arn:aws:iam::210987654321:root"}"#, "\"*\""), unbounded).await;

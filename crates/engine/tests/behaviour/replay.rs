@@ -1,4 +1,4 @@
-//! Whoever replays a stream has the table: with writers and the reader cut off at random, every record starts from
+//! Replaying a stream gives the table: with writers and the reader cut off at random, every record starts from
 //! the image that the one before it left, none is missing and none comes twice.
 //!
 //! `LODESTONE_REPLAY_WRITES=100000` runs it in full.

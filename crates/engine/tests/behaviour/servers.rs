@@ -13,7 +13,7 @@ use store::{Member, Store};
 use tokio::time::Instant;
 
 use crate::database::{Database, Failure, call_engine};
-use crate::support::{PATIENCE, until};
+use crate::support::{WAIT_MAX, until};
 
 /// How long a server that was killed is waited for.
 const SILENCE: Duration = Duration::from_secs(6);
@@ -24,8 +24,8 @@ const LONG_SILENCE: Duration = Duration::from_secs(60);
 struct Clock {
     now_ms: AtomicU64,
     began: Instant,
-    /// How long this machine has stood still.
-    stood_still_s: AtomicU64,
+    /// How long this machine was suspended.
+    suspended_s: AtomicU64,
     random: AtomicU64,
 }
 
@@ -35,7 +35,7 @@ impl Environment for Clock {
     }
 
     fn uptime(&self) -> Duration {
-        self.began.elapsed() + Duration::from_secs(self.stood_still_s.load(Ordering::Relaxed))
+        self.began.elapsed() + Duration::from_secs(self.suspended_s.load(Ordering::Relaxed))
     }
 
     fn random(&self) -> u128 {
@@ -77,7 +77,7 @@ impl Servers {
         let clock = Arc::new(Clock {
             now_ms: now_ms.into(),
             began: Instant::now(),
-            stood_still_s: 0.into(),
+            suspended_s: 0.into(),
             random: (number * 1_000_000).into(),
         });
         let store: Arc<dyn Store> = Arc::new(self.cluster.handle());
@@ -264,7 +264,7 @@ async fn expired_items_are_deleted_by_one_server_and_by_another_when_that_is_kil
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_expelled_server_changes_nothing_and_answers_nothing_until_it_has_joined_anew() {
+async fn an_expelled_server_changes_nothing_and_answers_nothing_until_it_has_joined_again() {
     let servers = Servers::new(SILENCE);
     let (one, other) = (servers.open().await, servers.open().await);
     one.create_table().await;
@@ -272,12 +272,12 @@ async fn an_expelled_server_changes_nothing_and_answers_nothing_until_it_has_joi
     let handle = servers.cluster.handle();
     handle.cluster().unwrap().expel(Member(1)).await.unwrap();
     assert_eq!(one.put("b").await.unwrap_err().name, "InternalServerError");
-    tokio::time::timeout(PATIENCE, one.engine.expelled()).await.expect("it notices");
+    tokio::time::timeout(WAIT_MAX, one.engine.expelled()).await.expect("it notices");
     let read = one.call("GetItem", json!({"TableName": "Table", "Key": {"p": {"S": "a"}}})).await;
     assert_eq!(read.unwrap_err().name, "InternalServerError", "it may not know what happened to tables");
     other.put("c").await.unwrap();
-    let anew = servers.open().await;
-    anew.put("d").await.unwrap();
+    let again = servers.open().await;
+    again.put("d").await.unwrap();
     assert_eq!(other.count(json!({"TableName": "Table"})).await, 3, "a, c and d");
 }
 
@@ -287,12 +287,12 @@ async fn a_server_that_was_silent_for_a_while_renews_its_beat_before_it_answers(
     let (one, other) = (servers.open().await, servers.open().await);
     one.create_table().await;
     // Two thirds of the silence are allowed, and the next beat that is due is seconds away.
-    one.clock.stood_still_s.store(LONG_SILENCE.as_secs() - 1, Ordering::Relaxed);
+    one.clock.suspended_s.store(LONG_SILENCE.as_secs() - 1, Ordering::Relaxed);
     one.put("a").await.unwrap();
     assert_eq!(one.count(json!({"TableName": "Table"})).await, 1);
     // A server that was expelled in the meantime finds out by that.
     servers.cluster.handle().cluster().unwrap().expel(Member(1)).await.unwrap();
-    one.clock.stood_still_s.store(2 * LONG_SILENCE.as_secs(), Ordering::Relaxed);
+    one.clock.suspended_s.store(2 * LONG_SILENCE.as_secs(), Ordering::Relaxed);
     let read = one.call("GetItem", json!({"TableName": "Table", "Key": {"p": {"S": "a"}}})).await;
     assert_eq!(read.unwrap_err().name, "InternalServerError");
     assert_eq!(other.count(json!({"TableName": "Table"})).await, 1);

@@ -162,7 +162,7 @@ on_every_store! { two servers {
         }
     }
 
-    async fn iterators_begin_where_they_are_told_to(database) {
+    async fn iterators_begin_where_the_request_says(database) {
         database.with_table("Table").await;
         let arn = switch_on(database, "NEW_IMAGE").await;
         for value in 1..=3 {
@@ -237,7 +237,7 @@ on_every_store! { two servers {
     }
 }}
 
-/// Every shard has children after some hours. Whoever reads parents before children gets the changes of each item
+/// Every shard has children after some hours. A reader that takes parents before children gets the changes of each item
 /// in their order, none missing and none twice.
 #[tokio::test]
 async fn shards_close_after_hours_and_children_follow() {

@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
-/// Longer than anything takes on a machine that does ten other things: a test that waits so long has failed.
-pub const PATIENCE: Duration = Duration::from_secs(120);
+/// Longer than anything takes on a machine that does ten other things: a test that waits longer has failed.
+pub const WAIT_MAX: Duration = Duration::from_secs(120);
 /// Between two looks.
 const PAUSE: Duration = Duration::from_millis(5);
 
-/// Looks until there is something. While tokio's clock is paused, the pauses take no time.
+/// Calls `look` until it returns something. While tokio's clock is paused, the pauses take no time.
 pub async fn wait_for<T>(what: &str, mut look: impl AsyncFnMut() -> Option<T>) -> T {
     let looking = async {
         loop {
@@ -17,10 +17,10 @@ pub async fn wait_for<T>(what: &str, mut look: impl AsyncFnMut() -> Option<T>) -
             tokio::time::sleep(PAUSE).await;
         }
     };
-    tokio::time::timeout(PATIENCE, looking).await.unwrap_or_else(|_| panic!("it never happens that {what}"))
+    tokio::time::timeout(WAIT_MAX, looking).await.unwrap_or_else(|_| panic!("it never happens that {what}"))
 }
 
-/// Looks until it is so.
+/// Calls `is_so` until it is true.
 pub async fn until(what: &str, mut is_so: impl AsyncFnMut() -> bool) {
     wait_for(what, async || is_so().await.then_some(())).await;
 }

@@ -86,7 +86,7 @@ async fn a_table_serves_what_it_saved_and_then_its_rate() {
 }
 
 #[tokio::test]
-async fn a_condition_that_fails_is_told_before_throughput() {
+async fn a_condition_that_fails_is_reported_before_throughput() {
     let database = database(units(100, 1), units(100, 100)).await;
     database.put(item("a", Some("t"))).await;
     database.put(item("b", None)).await;

@@ -139,7 +139,7 @@ async fn read(database: &Database, name: &str) -> Result<Value, Failure> {
     database.call("Query", input).await
 }
 
-/// Reads for some seconds, so many times a second, all keys in turn.
+/// Reads all keys in turn, for some seconds, `a_second` times per second.
 async fn read_evenly(database: &Database, keys: &[String], a_second: usize, seconds: usize) -> Tally {
     let mut tally = Tally::default();
     for _ in 0..seconds {

@@ -135,7 +135,7 @@ on_every_store! { two servers {
         assert_eq!(database.ok("Scan", json!({"TableName": "Other"})).await["Count"], 1);
     }
 
-    async fn every_failed_condition_is_told_in_order_and_nothing_happens(database) {
+    async fn every_failed_condition_is_reported_in_order_and_nothing_happens(database) {
         database.with_table("Table").await.put(account("a", 5)).await;
         let shown = json!({"Delete": {
             "TableName": "Table", "Key": key("a"), "ConditionExpression": "balance > :v",
@@ -317,7 +317,7 @@ async fn slow(database: &Database) -> Database {
 }
 
 #[tokio::test(start_paused = true)]
-async fn whoever_meets_a_transaction_is_told_so() {
+async fn a_write_that_meets_a_transaction_gets_a_conflict() {
     let database = &Database::in_memory().await;
     database.with_table("Table").await.put(account("a", 1)).await;
     let slow = &slow(database).await;

@@ -1,4 +1,4 @@
-//! Money moves between few accounts from many sides at once. However the transfers meet, nobody ever sees a
+//! Money moves between few accounts from many sides at once. However the transfers meet, no reader ever sees a
 //! sum that isn't the sum of the beginning, no transfer counts in part or twice, and no simple write that
 //! succeeded is lost.
 

@@ -444,7 +444,7 @@ async fn write_while_searching(database: &Database) {
     assert_eq!(found(database, search(&[0.0, 11.0], 1)).await, [("0".to_owned(), 0.0)]);
 }
 
-/// Waits until this search, which walks many rows at first, is done with a compressed copy of so many.
+/// Waits until this search, which walks many rows at first, uses compressed copies of `vectors` rows.
 async fn until_copied(database: &Database, search: Value, vectors: usize) {
     until(&format!("there are copies of {vectors}"), async || {
         database.ok("SearchVectors", search.clone()).await;

@@ -18,7 +18,7 @@ pub struct KinesisRecord {
     pub data: Vec<u8>,
 }
 
-/// What became of records that were put.
+/// The outcome of a put of several records.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PutOutcome {
     /// How many have arrived, counted from the first; the others are put again.

@@ -134,7 +134,7 @@ pub fn return_values(asked: Option<api::ReturnValue>) -> Option<&'static str> {
     Some(asked.unwrap_or(api::ReturnValue::None).as_str())
 }
 
-/// ReturnConsumedCapacity likewise.
+/// ReturnConsumedCapacity always has a value, too.
 pub fn return_consumed_capacity(asked: Option<api::ReturnConsumedCapacity>) -> Option<&'static str> {
     Some(asked.unwrap_or(api::ReturnConsumedCapacity::None).as_str())
 }

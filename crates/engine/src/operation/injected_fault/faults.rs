@@ -122,7 +122,7 @@ impl InjectedFaults {
         self.on.read().iter().map(status).collect()
     }
 
-    /// What `meet` makes of the first fault for which it returns something.
+    /// The first result of `meet`, which is called with each fault in turn.
     pub fn first<T>(&self, now_ms: u64, mut meet: impl FnMut(&FaultRule) -> Option<T>) -> Option<T> {
         self.end_those_over(now_ms);
         self.on.read().iter().find_map(|fault| {

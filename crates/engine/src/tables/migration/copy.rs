@@ -97,14 +97,14 @@ pub async fn copy_space(
 ) -> Result<CopyCounts, StoreError> {
     let mut ours = Rows::new(source, space, is_copied);
     let mut theirs = Rows::new(target, space, is_copied);
-    let (mut counts, mut told) = (CopyCounts::default(), 0);
+    let (mut counts, mut reported) = (CopyCounts::default(), 0);
     let mut changes = Changes::default();
     loop {
-        if ours.batch.is_empty() && counts.seen > told {
+        if ours.batch.is_empty() && counts.seen > reported {
             if let Bound::Excluded(position) = &ours.start {
-                step(position, counts.seen - told);
+                step(position, counts.seen - reported);
             }
-            told = counts.seen;
+            reported = counts.seen;
         }
         let (filled, also_filled) = tokio::join!(ours.fill(), theirs.fill());
         filled.and(also_filled)?;

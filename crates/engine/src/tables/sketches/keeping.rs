@@ -17,7 +17,7 @@ use crate::tables::catalog::LiveTable;
 const INTERVAL: Duration = Duration::from_millis(200);
 /// Rows in a block.
 const BLOCK_ROWS: usize = 1000;
-/// From so many noted rows on, they are copied: until then, searches read them one by one.
+/// From this number of noted rows on, they are copied: until then, searches read them one by one.
 const NOTED_MIN: usize = 250;
 /// Rows that are read together: ten of the largest items have 4 MB.
 const READ_ROWS: usize = 10;
