@@ -1,10 +1,12 @@
 //! `cargo xtask tidy`: rules that the compiler does not check.
 //!
-//! A rule looks at one file and returns what is wrong with it; `layers` and `names` look at crates as a whole.
+//! A rule looks at one file and returns what is wrong with it; `layers`, `rooms` and `names` look at
+//! crates as a whole.
 //! Generated files, lock files and the services' facts are not checked.
 
 mod layers;
 mod names;
+mod rooms;
 mod source;
 mod words;
 
@@ -17,17 +19,13 @@ use crate::command::{program, root};
 /// The complaint, if the file breaks the rule.
 type Rule = fn(path: &str, text: &str) -> Option<String>;
 
-/// Where words, names and the style of modules are still to be changed. The list only gets shorter.
-const NOT_YET: [&str; 1] = ["ARCHITECTURE.md"];
-
-const RULES: [Rule; 10] = [
+const RULES: [Rule; 9] = [
     no_tab,
     clean_line_ends,
     nothing_left_to_do,
     crate_opens_with_an_account,
     no_machine_path,
     source::engine_has_one_clock_and_one_spawner,
-    source::nothing_below_imports_operations,
     source::public_items_are_documented,
     source::modules_have_one_style,
     words::words_are_plain,
@@ -37,7 +35,10 @@ pub fn run() -> Result<()> {
     let files = files()?;
     let mut complaints: Vec<String> = files.iter().flat_map(|path| complaints(path)).collect();
     complaints.extend(layers::complaints()?);
+    complaints.extend(rooms::complaints(files.iter().filter_map(|path| Some((&**path, read(path)?))))?);
     complaints.extend(unlisted_pages(&files, &read(INDEX).unwrap_or_default()));
+    complaints
+        .extend(files.iter().flat_map(|path| lost_files(path, &read(path).unwrap_or_default(), &files)));
     complaints.extend(names::complaints(files.iter().filter_map(|path| Some((&**path, read(path)?)))));
     complaints.iter().for_each(|complaint| eprintln!("{complaint}"));
     ensure!(complaints.is_empty(), "{} untidy places in {} files", complaints.len(), files.len());
@@ -62,11 +63,6 @@ fn is_ours(path: &str) -> bool {
     !foreign.iter().any(|part| path.contains(part))
         && matches!(extension, Some("rs" | "toml" | "md" | "py" | "mjs" | "ts" | "tsx" | "json" | "txt"))
         && !path.ends_with("package-lock.json")
-}
-
-/// Whether the rules for words, names and modules cover a file.
-fn is_finished(path: &str) -> bool {
-    !NOT_YET.iter().any(|start| path.starts_with(start))
 }
 
 /// The text of a file. A file may be listed and already deleted.
@@ -129,6 +125,17 @@ fn unlisted_pages(files: &[String], index: &str) -> Vec<String> {
     pages.filter(|page| *page != "README").filter(is_unlisted).map(complain).collect()
 }
 
+/// Files that the table of a crate or room names, and that are not there any more.
+fn lost_files(path: &str, text: &str, files: &[String]) -> Vec<String> {
+    let rows = text.lines().filter(|line| path.ends_with(".rs") && line.starts_with("//! | "));
+    let named = rows.flat_map(|row| row.split('`').skip(1).step_by(2)).filter(|name| name.ends_with(".rs"));
+    let is_there = |name: &str| {
+        files.iter().any(|file| file.strip_suffix(name).is_some_and(|folder| folder.ends_with('/')))
+            || files.iter().any(|file| file.replacen("/src/", "/", 1).ends_with(&format!("/{name}")))
+    };
+    named.filter(|name| !is_there(name)).map(|name| format!("{path}: there is no file {name}")).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -139,6 +146,16 @@ mod tests {
         assert_eq!(
             unlisted_pages(&files, "- [DAX](dax.md)"),
             ["docs/new.md is not linked in docs/README.md"]
+        );
+    }
+
+    #[test]
+    fn a_table_that_names_a_file_which_is_gone_is_found() {
+        let files = ["crates/a/src/lib.rs", "crates/a/src/one.rs", "crates/b/src/two.rs"].map(str::to_owned);
+        let text = "//! | what? | `one.rs`, `b/two.rs` |\n//! | where? | `three.rs` |\n// `four.rs`\n";
+        assert_eq!(
+            lost_files("crates/a/src/lib.rs", text, &files),
+            ["crates/a/src/lib.rs: there is no file three.rs"]
         );
     }
 

@@ -19,6 +19,17 @@
 //! - After a write through the cache is acknowledged, no later read through the cache gets what was there before it.
 //! - Consistent and transactional reads are never answered from the cache.
 //! - Nothing a client sends makes a request take more than its bounds (`limits.rs`), and nothing panics.
+//!
+//! | question | file |
+//! |---|---|
+//! | what does each method do? | `service.rs`, with `service/read.rs`, `write.rs` and `transaction.rs` |
+//! | what is kept, for how long, and which reads may be kept? | `cache.rs`; it also keeps a read out of the cache that a write of the same key has overtaken |
+//! | how do bytes become requests, and answers bytes? | `request.rs`, `answer.rs`, `refusal.rs`; `cbor.rs`, `value.rs`, `key.rs` and `number.rs` below them |
+//! | what do the numbers of attribute lists mean, and how many may there be? | `attribute_list.rs` |
+//! | what do metrics and the audit log get to know of a request? | `observed.rs` |
+//! | how does the engine understand a client's expression? | `expression.rs` prints the client's tree as a text |
+//! | how much may clients take, and how long? | `limits.rs`; `connection.rs` and `server.rs` hold them to it |
+//! | what does it need from the database? | `outside.rs`; given by `lodestone/src/dax_service.rs`, with signatures and DescribeClusters |
 
 mod answer;
 mod attribute_list;

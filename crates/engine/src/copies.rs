@@ -9,6 +9,11 @@
 //! | how do files become a table, or items of one? | `import.rs`, `bulk_put.rs`, both on `loading.rs` |
 //! | where are the files? | `places.rs`; their formats are the `transfer` crate's |
 //! | what is known of a copy, also of one that failed? | `records.rs`, `transfer_record.rs`, `failures.rs` |
+//!
+//! The state of a table at a time T is its rows now, except that a key which changed after T has the old image of its
+//! first record after T. `past.rs` walks the live rows in short reads while writes go on, keeps the old images of
+//! changed keys in a scratch space, and gives out the items of T in the order of their keys. Restores, backups and
+//! exports all copy from it. A backup is an export in DynamoDB's own format, so one writer and one reader serve both.
 
 pub mod backup;
 pub mod bulk_put;

@@ -2,9 +2,12 @@
 //! `api` inputs, items are kept in a [`store::Store`].
 //!
 //! The path of a request: [`Engine::call`] passes the input to its file in `operation/`, which checks it,
-//! parses its expressions and finds its table. Then [`write`] changes items, or [`read`] reads them.
+//! parses its expressions and finds its table. Then [`commit`] changes items, or [`read`] reads them.
 //! Everything else that the engine does, it does in [`background`]. Where to begin reading:
 //! `operation/update_item.rs`.
+//!
+//! The folders are rooms. Each has a page beside it with what it offers, and knows only rooms below it: ARCHITECTURE.md
+//! has their order.
 
 mod background;
 mod base;
@@ -42,7 +45,7 @@ pub use operation::dry_run::{DryRun, IndexRowChange};
 pub use operation::injected_fault::faults::{FaultStatus, TooManyFaults};
 pub use operation::injected_fault::rule::{DELAY_MAX, FaultKind, FaultRule};
 pub use operation::list::{dynamodb, streams};
-pub use operation::{AnswerSize, Kind};
+pub use operation::{AnswerSize, Engine, Kind};
 pub use options::Options;
 pub use regions::{
     Answer, LostReplica, Message, PairStatus, Peer, Peers, Scaled, ScaledUnits, Scaling, ScalingSettings,
@@ -75,23 +78,6 @@ use tables::catalog::Catalog;
 use tables::sketches::Sketches;
 use tables::{Tables, format, sizes};
 use throughput::counting::is_user_error;
-
-/// A database on a store.
-pub struct Engine {
-    regions: Arc<Regions>,
-    /// The host and port in the answer of DescribeEndpoints; DynamoDB's own if there is none.
-    endpoint: Option<String>,
-    token_clearing: TokenClearing,
-    faults: InjectedFaults,
-}
-
-impl std::ops::Deref for Engine {
-    type Target = Arc<Regions>;
-
-    fn deref(&self) -> &Arc<Regions> {
-        &self.regions
-    }
-}
 
 impl Engine {
     /// Opens the database that the store holds; an empty store is an empty database. Must be called

@@ -17,6 +17,13 @@
 //! - After [`Tables::cut`] has returned the time T, every record with a time up to T can be read, and every later record
 //!   has a greater time.
 //! - The first record of an item after T has the item as it was at T as its old image.
+//!
+//! Each change of an item in a table that something reads (a stream, point-in-time recovery, a copy under way) appends
+//! one record in the item's own commit: old image, new image, origin, Region.
+//!
+//! A table has several logs, by ranges of the partition hash, so that writers of different keys rarely wait for each
+//! other. A shard of a stream is a log during a span of time. It is opened, closed after some hours and followed by
+//! its child without touching the log.
 
 pub mod kinesis;
 pub mod position;

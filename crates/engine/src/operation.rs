@@ -96,13 +96,35 @@ mod stream_specification;
 mod table_difference;
 mod unserved;
 
+use std::sync::Arc;
+
 use api::Error;
 
+use crate::Namespace;
 use crate::base::caller::Caller;
-use crate::{Engine, Namespace};
+use crate::commit::idempotency::TokenClearing;
+use crate::regions::Regions;
 
 pub use answer_size::AnswerSize;
 use authorization::access::Access;
+use injected_fault::faults::InjectedFaults;
+
+/// A database on a store: all rooms, and what only operations need.
+pub struct Engine {
+    pub(crate) regions: Arc<Regions>,
+    /// The host and port in the answer of DescribeEndpoints; DynamoDB's own if there is none.
+    pub(crate) endpoint: Option<String>,
+    pub(crate) token_clearing: TokenClearing,
+    pub(crate) faults: InjectedFaults,
+}
+
+impl std::ops::Deref for Engine {
+    type Target = Arc<Regions>;
+
+    fn deref(&self) -> &Arc<Regions> {
+        &self.regions
+    }
+}
 
 /// An operation of DynamoDB or DynamoDB Streams.
 pub trait Serve {

@@ -20,6 +20,17 @@
 //! - A change is applied if its version is greater than that of the item that is there, and leaves no trace
 //!   otherwise. So it does not matter how often or in which order changes arrive.
 //! - A write to an item has a greater version than the item that it saw, whatever the clock says.
+//!
+//! A global table is a reader of the log here and a writer with the origin *replica* there, for each pair of Regions.
+//! Every item of such a table has its version beside it, a companion of the same commit; a change from elsewhere is
+//! made if its version is greater. So changes may arrive twice and in any order, and the first copy for a new Region
+//! needs no state of one moment: items travel with their versions while the log is sent as always. Each Region sends
+//! its own changes alone; the record says whose it is. Deletions stay as tombstones until every member has passed
+//! them. A commit has one time in all logs of its table, so a sender that reads them from one snapshot can pass a
+//! transaction on whole (`--replicate-transactions whole`). The other member may be in a Region of the same server or
+//! at a peer (`destination.rs`): a peer gets the same changes in a message, and each step of joining and leaving is
+//! a message that may be sent again. For a member that was away for longer than the log is kept, and when a Region is
+//! lost, all items are sent once more.
 
 mod copy;
 mod destination;

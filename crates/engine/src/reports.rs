@@ -7,6 +7,11 @@
 //! | which key ranges were hot when? | `heat.rs` |
 //! | what would AWS have throttled, and what is used? | `capacity.rs` |
 //! | what did a cache in front of the tables do? | `cluster.rs` |
+//!
+//! A minute's figures are one row for a table. Rows carry the number of the run that wrote them and are always
+//! replaced as a whole, so a retry or a second server never counts twice. They are stored every five seconds and at
+//! close: after a kill, at most those seconds are missing. The minutes of Contributor Insights are kept in the same
+//! way, one row for a rule.
 
 pub mod capacity;
 mod cluster;

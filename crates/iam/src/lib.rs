@@ -8,6 +8,14 @@
 //!
 //! The crate is pure: no clock, no chance, no input or output. It knows no operation of DynamoDB; the engine says which
 //! actions, resources and condition keys a request has.
+//!
+//! | question | file |
+//! |---|---|
+//! | what may an access file say, and what does it mean? | `file.rs` as written, `directory.rs` checked and indexed by key; `sealed.rs` for secrets that are encrypted in it |
+//! | who sent a request? | `signature.rs`: the parts and the checks that need no key; `canonical.rs`: what is signed; `authority.rs` verifies |
+//! | what is a policy? | `policy.rs`, with `pattern.rs`, `condition.rs`, `principal.rs`; `canonical_policy.rs` prints it |
+//! | may this identity do this? | `evaluate.rs`: the answer names the statement that decides |
+//! | where does a running server get keys from? | `lodestone/access_file.rs` loads and follows the file; `lodestone/access.rs` is the command |
 
 #![warn(missing_docs)]
 

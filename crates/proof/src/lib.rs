@@ -9,6 +9,14 @@
 //!
 //! [`rehearse()`] plays a migration between two models in the same way, and [`migrate`] carries it out where others
 //! work.
+//!
+//! | question | file |
+//! |---|---|
+//! | does a pattern do what the model says? | `prove.rs`, then `read.rs` and `write.rs`; `adversary.rs` tries to break it (items with extreme values, and such as have expired), `extreme.rs` shows hot keys and items of one moment, `literal.rs` sends the request that the file has itself |
+//! | what do rules and proofs miss? | `proof/tests/proofs/mutants.rs` breaks the examples one place at a time |
+//! | where do proofs run? | on an `endpoint.rs`, JSON in and JSON out, in memory or behind an address; `database.rs` keeps exactly the data that is asked for in it |
+//! | how does a model get onto a database? | `apply/state.rs` looks, `apply/change.rs` decides, `apply/carry_out.rs` does; `survey.rs` is the way back |
+//! | who carries it out, and goes on after a crash? | `migrate/`: `run.rs` takes the steps, `sweep.rs` runs a job over a table, `job.rs` (pure, shared with rehearsals) decides about an item, `rate_limit.rs` keeps to the rate, `record.rs` is how far it got |
 
 mod adversary;
 pub mod apply;

@@ -22,6 +22,20 @@
 //! sends ends the process or grows memory past [`Limits`]; one address leaves room for others (`address`); a
 //! client that is slow loses its place only when another waits for it (`peer`, `budget`); large bodies leave a core to
 //! small ones (`turns`).
+//!
+//! | question | file |
+//! |---|---|
+//! | in which order is a request checked, and which answer does it get? | `exchange.rs`: one pipeline for all; `recipient.rs` has the points in which they differ |
+//! | what may the operator ask, and who answers? | `administration.rs`; `lodestone/src/administration.rs` |
+//! | how are connections accepted, encrypted and ended? | `connection.rs`, `tls.rs`; the certificate's files are `lodestone/certificate.rs` |
+//! | how much may clients take, and how long? | `limits.rs`, which has the sum; `budget.rs` for memory, `turns.rs` for cores, `address.rs` for what one address may take, `figures.rs` for the metrics |
+//! | which slow client makes way for others? | `peer.rs`; `stream.rs` times one connection |
+//! | is a request from a page, or for another server? | `access.rs` |
+//! | what is recorded of requests? | `audit.rs`; `audit/subject.rs` finds the tables, `audit/log.rs` writes and rotates files |
+//! | what is defended, and what not? | `docs/security.md` |
+//!
+//! Over HTTP/2 a connection has several requests at once. Each is a peer of its own, so timeouts, memory and bounds are
+//! the same code as over HTTP/1.1.
 
 mod access;
 mod address;

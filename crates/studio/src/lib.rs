@@ -16,8 +16,24 @@
 //!   model_files file/…: model files, in a folder or in memory
 //! ```
 //!
-//! Everything on screen came through a DynamoDB operation. Nothing is written before the page has shown it.
+//! Tables and items on screen came through DynamoDB operations; metrics, heat, replication and dry runs are asked of the
+//! engine itself. Nothing is written before the page has shown it.
 //! The crate knows no sockets: [`Studio::answer`] turns a request into a response, and the server calls it.
+//!
+//! | question | file |
+//! |---|---|
+//! | who may ask? | `guard.rs`: Host, Origin, the header, the token |
+//! | what does the page ask, and who answers? | `door.rs`: the commands below `/studio/api/`, each POST with JSON |
+//! | which write does an edit become, on which condition, at what price? | `change.rs`; the price is the engine's, by a dry run of the write |
+//! | which request do a key, filters and an order become, and what does it read? | `builder.rs` |
+//! | how is a request written in code? | the `model-code` crate, `request.rs`, one language a file in `request/` |
+//! | what does a model say about a table? | `legend.rs`; `pattern.rs` runs its patterns on the real table |
+//! | how do the pages get into the binary? | `build.rs` and `ui/bundle.mjs`; served by `page.rs` |
+//! | what does a screen do? | `ui/src/`: `table/` and `model/` have one file for each tab, the other screens one file each; `table/walk.ts` holds a bounded number of pages of any table |
+//! | what did clients do lately? | `traffic.rs`: busiest keys, as an observer of the engine's `usage.rs`, beside the engine's heat; `metrics.rs` has the engine's metrics over a range of time |
+//! | what do clients ask, and which model is it? | `watch.rs` counts the shapes of requests, for `lodestone model learn` too; `learning.rs` has the patterns of one table, by `model/learn.rs` |
+//! | how do measured heat and forecast get onto the same axes? | `ui/src/table/heat.tsx`: a key that was used has a range of hashes, and the forecast of its form is drawn there |
+//! | how is a chart drawn and saved? | `ui/src/chart.tsx`; `Saving` in `parts.tsx` writes SVG, CSV and JSON |
 
 mod builder;
 mod change;

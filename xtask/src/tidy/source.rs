@@ -29,16 +29,6 @@ pub fn engine_has_one_clock_and_one_spawner(path: &str, text: &str) -> Option<St
     })
 }
 
-/// `operation/` is the top of the engine: what is below does not use it.
-pub fn nothing_below_imports_operations(path: &str, text: &str) -> Option<String> {
-    let file = path.strip_prefix("crates/engine/src/")?;
-    if file == "lib.rs" || file.starts_with("operation/") || file == "operation.rs" {
-        return None;
-    }
-    code_line(text, |line| line.contains("operation::"))
-        .map(|line| format!("line {line} uses `operation::`, which is above this file"))
-}
-
 /// A public item has a doc comment.
 pub fn public_items_are_documented(path: &str, text: &str) -> Option<String> {
     let covered = path.ends_with(".rs") && DOCUMENTED.iter().any(|folder| path.starts_with(folder));
@@ -57,7 +47,7 @@ pub fn public_items_are_documented(path: &str, text: &str) -> Option<String> {
 
 /// The module of a folder `x/` is the file `x.rs` beside it.
 pub fn modules_have_one_style(path: &str, _text: &str) -> Option<String> {
-    let folder = path.strip_suffix("/mod.rs").filter(|_| super::is_finished(path))?;
+    let folder = path.strip_suffix("/mod.rs")?;
     Some(format!("belongs into {folder}.rs"))
 }
 
@@ -94,13 +84,6 @@ mod tests {
         assert_eq!(rule("crates/engine/src/background.rs", "tokio::spawn(work);\n"), None);
         assert_eq!(rule("crates/engine/src/write.rs", "// not tokio::spawn(work)\n"), None);
         assert_eq!(rule("crates/server/src/lib.rs", "tokio::spawn(work);\n"), None);
-    }
-
-    #[test]
-    fn only_what_is_on_top_uses_operations() {
-        let rule = nothing_below_imports_operations;
-        assert!(rule("crates/engine/src/sizes.rs", "use crate::operation::scan;\n").is_some());
-        assert_eq!(rule("crates/engine/src/operation/query.rs", "use crate::operation::scan;\n"), None);
     }
 
     #[test]

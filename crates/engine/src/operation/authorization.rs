@@ -15,10 +15,11 @@ use api::{Error, ErrorKind, Request, TableName, streams};
 use expression::partiql::Statement;
 use iam::{Decision, Denial, PolicyKind, Question, ResourcePolicy};
 
+use crate::Namespace;
 use crate::base::caller::Caller;
 use crate::base::caller::{Principal, Verified};
+use crate::operation::Engine;
 use crate::tables::catalog::LiveTable;
-use crate::{Engine, Namespace};
 
 use super::list;
 use access::{Access, Resource};

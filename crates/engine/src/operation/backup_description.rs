@@ -8,12 +8,12 @@ use api::{
 };
 
 use super::description::{key_schema, on_demand_max, projection, seconds, vector_info};
-use crate::Engine;
 use crate::base::caller::Caller;
 use crate::base::fault;
 use crate::base::table::{BillingMode, Index, Scope};
 use crate::copies::backup::{Backup, BackupKind, SYSTEM_LIFETIME_MS};
 use crate::copies::{failures, records};
+use crate::operation::Engine;
 use crate::tables::catalog::LiveTable;
 
 /// The caller's backup with this ARN.

@@ -24,9 +24,10 @@ use super::statement::{self, Read, Write, returned, statement_error};
 use super::{Kind, Serve};
 use crate::base::caller::Caller;
 use crate::base::units::Units;
+use crate::operation::Engine;
 use crate::read::items;
 use crate::tables::catalog::LiveTable;
-use crate::{Engine, Namespace, commit};
+use crate::{Namespace, commit};
 
 pub(super) struct BatchExecuteStatement;
 

@@ -13,11 +13,12 @@ use super::consumed::ConsumedByTable;
 use super::paging::read_mode;
 use super::parameters::Parameters;
 use super::{Kind, Serve};
+use crate::Namespace;
 use crate::base::caller::Caller;
 use crate::base::fault;
 use crate::base::units::Units;
+use crate::operation::Engine;
 use crate::read::items::{self, BatchFound, BatchRead};
-use crate::{Engine, Namespace};
 
 pub(super) struct BatchGetItem;
 

@@ -11,11 +11,12 @@ use super::authorization::access::{self, Access, Detail, Resource};
 use super::consumed::{ConsumedByTable, written};
 use super::item_collection::MetricsByTable;
 use super::{Kind, Serve};
+use crate::Namespace;
 use crate::base::caller::Caller;
 use crate::base::index;
 use crate::commit::{self, Change, Plan};
+use crate::operation::Engine;
 use crate::tables::catalog::LiveTable;
-use crate::{Engine, Namespace};
 
 pub(super) struct BatchWriteItem;
 

@@ -5,11 +5,12 @@ use api::{BulkOperationStatus, CancelBulkOperationInput, CancelBulkOperationOutp
 use super::authorization::access::{Access, Resource};
 use super::describe_bulk_operation::find;
 use super::{Kind, Serve};
+use crate::Namespace;
 use crate::base::caller::Caller;
 use crate::base::fault;
 use crate::copies::bulk_put::BulkPut;
 use crate::copies::transfer_record::Transfer;
-use crate::{Engine, Namespace};
+use crate::operation::Engine;
 
 pub(super) struct CancelBulkOperation;
 

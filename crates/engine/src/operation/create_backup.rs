@@ -7,12 +7,13 @@ use api::{CreateBackupInput, CreateBackupOutput, Error};
 use super::authorization::access::{Access, Resource};
 use super::backup_description::details;
 use super::{Kind, Serve};
+use crate::Namespace;
 use crate::base::caller::Caller;
 use crate::base::fault;
 use crate::copies::backup::{BackUp, Backup, BackupKind};
 use crate::copies::records;
+use crate::operation::Engine;
 use crate::tables::catalog::LiveTable;
-use crate::{Engine, Namespace};
 
 pub(super) struct CreateBackup;
 

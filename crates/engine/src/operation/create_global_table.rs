@@ -5,8 +5,9 @@ use api::{CreateGlobalTableInput, CreateGlobalTableOutput, Error};
 
 use super::authorization::access::{Access, Resource};
 use super::{Kind, Serve};
+use crate::Namespace;
 use crate::base::caller::Caller;
-use crate::{Engine, Namespace};
+use crate::operation::Engine;
 
 pub(super) struct CreateGlobalTable;
 

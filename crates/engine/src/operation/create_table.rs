@@ -8,14 +8,15 @@ use super::description::description;
 use super::stream_specification::{self, Moment};
 use super::{Kind, Serve};
 use super::{policy, schema, unserved};
+use crate::Namespace;
 use crate::base::caller::Caller;
 use crate::base::fault;
 use crate::base::table::{
     Billing, BillingMode, NewTable, OnDemandMax, ResourcePolicy, Table, TableState, WarmThroughput,
 };
 use crate::copies::failures;
+use crate::operation::Engine;
 use crate::tables::catalog::CreateError;
-use crate::{Engine, Namespace};
 use store::Space;
 
 pub(super) struct CreateTable;

@@ -7,11 +7,12 @@ use api::{
 use super::authorization::access::{Access, Resource};
 use super::backup_description;
 use super::{Kind, Serve};
+use crate::Namespace;
 use crate::base::caller::Caller;
 use crate::base::fault;
 use crate::copies::backup::{Backup, BackupKind, remove_files};
 use crate::copies::records;
-use crate::{Engine, Namespace};
+use crate::operation::Engine;
 
 pub(super) struct DeleteBackup;
 

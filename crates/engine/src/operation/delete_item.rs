@@ -8,9 +8,10 @@ use super::consumed::{consumed, written};
 use super::item_collection::metrics;
 use super::parameters::{Parameters, shows_failed_item};
 use super::{Kind, Serve};
+use crate::Namespace;
 use crate::base::caller::Caller;
 use crate::commit::{self, Change, Plan};
-use crate::{Engine, Namespace};
+use crate::operation::Engine;
 
 pub(super) struct DeleteItem;
 

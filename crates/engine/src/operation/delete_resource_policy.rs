@@ -10,9 +10,10 @@ use parking_lot::Mutex;
 use super::authorization::access::{Access, Resource};
 use super::policy;
 use super::{Kind, Serve};
+use crate::Namespace;
 use crate::base::caller::Caller;
 use crate::base::table::Table;
-use crate::{Engine, Namespace};
+use crate::operation::Engine;
 
 pub(super) struct DeleteResourcePolicy;
 

@@ -7,9 +7,10 @@ use super::authorization::access::{Access, Resource};
 use super::description::deleted;
 use super::{Kind, Serve};
 use super::{create_backup, replica_updates};
+use crate::Namespace;
 use crate::base::caller::Caller;
 use crate::base::table::{IndexState, Table, TableState};
-use crate::{Engine, Namespace};
+use crate::operation::Engine;
 use store::Space;
 
 pub(super) struct DeleteTable;

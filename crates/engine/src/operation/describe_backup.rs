@@ -5,8 +5,9 @@ use api::{DescribeBackupInput, DescribeBackupOutput, Error};
 use super::authorization::access::{Access, Resource};
 use super::backup_description;
 use super::{Kind, Serve};
+use crate::Namespace;
 use crate::base::caller::Caller;
-use crate::{Engine, Namespace};
+use crate::operation::Engine;
 
 pub(super) struct DescribeBackup;
 

@@ -4,11 +4,12 @@ use api::{DescribeBulkOperationInput, DescribeBulkOperationOutput, Error, ErrorK
 
 use super::authorization::access::{Access, Resource};
 use super::{Kind, Serve};
+use crate::Namespace;
 use crate::base::caller::Caller;
 use crate::base::fault;
 use crate::copies::bulk_put::BulkPutRecord;
 use crate::copies::records;
-use crate::{Engine, Namespace};
+use crate::operation::Engine;
 
 pub(super) struct DescribeBulkOperation;
 

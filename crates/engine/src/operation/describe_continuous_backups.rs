@@ -7,9 +7,10 @@ use api::{
 
 use super::authorization::access::{Access, Resource};
 use super::{Kind, Serve};
+use crate::Namespace;
 use crate::base::caller::Caller;
 use crate::base::table::Table;
-use crate::{Engine, Namespace};
+use crate::operation::Engine;
 
 const DAY_US: u64 = 24 * 60 * 60 * 1_000_000;
 

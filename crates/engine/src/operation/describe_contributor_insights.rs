@@ -7,10 +7,11 @@ use api::{
 
 use super::authorization::access::{Access, Resource};
 use super::{Kind, Serve};
+use crate::Namespace;
 use crate::base::caller::Caller;
 use crate::base::table::{Insights, InsightsMode, InsightsState};
+use crate::operation::Engine;
 use crate::throughput::insights::{RULES_MAX, RuleInForce};
-use crate::{Engine, Namespace};
 
 pub(super) struct DescribeContributorInsights;
 

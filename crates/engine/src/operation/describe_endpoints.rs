@@ -4,8 +4,9 @@ use api::{DescribeEndpointsRequest, DescribeEndpointsResponse, Endpoint, Error};
 
 use super::authorization::access::{Access, Resource};
 use super::{Kind, Serve};
+use crate::Namespace;
 use crate::base::caller::Caller;
-use crate::{Engine, Namespace};
+use crate::operation::Engine;
 
 const CACHE_MINUTES: i64 = 1440;
 

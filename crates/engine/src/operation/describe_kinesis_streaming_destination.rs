@@ -7,9 +7,10 @@ use api::{
 
 use super::authorization::access::{Access, Resource};
 use super::{Kind, Serve};
+use crate::Namespace;
 use crate::base::caller::Caller;
 use crate::base::kinesis_destination::KinesisDestination;
-use crate::{Engine, Namespace};
+use crate::operation::Engine;
 
 pub(super) struct DescribeKinesisStreamingDestination;
 

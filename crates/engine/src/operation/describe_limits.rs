@@ -5,9 +5,9 @@ use api::{DescribeLimitsInput, DescribeLimitsOutput, Error};
 
 use super::authorization::access::{Access, Resource};
 use super::{Kind, Serve};
-use crate::Engine;
 use crate::Namespace;
 use crate::base::caller::Caller;
+use crate::operation::Engine;
 
 const ACCOUNT_UNITS_MAX: i64 = 80_000;
 const TABLE_UNITS_MAX: i64 = 40_000;

@@ -6,9 +6,10 @@ use api::streams::{DescribeStreamInput, DescribeStreamOutput, StreamDescription,
 use super::authorization::access::{Access, Resource};
 use super::description::key_schema;
 use super::{Kind, Serve};
+use crate::Namespace;
 use crate::base::caller::Caller;
 use crate::base::change_log::Shard;
-use crate::{Engine, Namespace};
+use crate::operation::Engine;
 
 pub(super) struct DescribeStream;
 

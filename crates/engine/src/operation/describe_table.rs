@@ -5,10 +5,11 @@ use api::{DescribeTableInput, DescribeTableOutput, Error, TableName};
 use super::authorization::access::{Access, Resource};
 use super::description::current;
 use super::{Kind, Serve};
+use crate::Namespace;
 use crate::base::caller::Caller;
 use crate::base::fault;
 use crate::copies::failures;
-use crate::{Engine, Namespace};
+use crate::operation::Engine;
 
 pub(super) struct DescribeTable;
 

@@ -12,10 +12,11 @@ use api::{
 use super::authorization::access::{Access, Resource};
 use super::description;
 use super::{Kind, Serve};
+use crate::Namespace;
 use crate::base::caller::Caller;
+use crate::operation::Engine;
 use crate::regions::{Scaled, ScalingSettings};
 use crate::tables::catalog::LiveTable;
-use crate::{Engine, Namespace};
 
 pub(super) struct DescribeTableReplicaAutoScaling;
 

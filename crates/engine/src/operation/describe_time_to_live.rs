@@ -6,8 +6,9 @@ use api::{
 
 use super::authorization::access::{Access, Resource};
 use super::{Kind, Serve};
+use crate::Namespace;
 use crate::base::caller::Caller;
-use crate::{Engine, Namespace};
+use crate::operation::Engine;
 
 pub(super) struct DescribeTimeToLive;
 

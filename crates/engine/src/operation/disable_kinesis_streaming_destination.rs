@@ -8,11 +8,12 @@ use store::Space;
 
 use super::authorization::access::{Access, Resource};
 use super::{Kind, Serve};
+use crate::Namespace;
 use crate::base::caller::Caller;
 use crate::base::fault;
 use crate::base::kinesis_destination::{KinesisDestination, stream_name};
 use crate::base::table::Table;
-use crate::{Engine, Namespace};
+use crate::operation::Engine;
 
 pub(super) struct DisableKinesisStreamingDestination;
 

@@ -11,9 +11,9 @@ use futures_util::future::BoxFuture;
 
 use super::consumed::{consumed, written};
 use super::{cancellation, delete_item, put_item, transact_write_items, update_item};
-use crate::Engine;
 use crate::base::caller::Caller;
 use crate::commit::{self, Outcome, PLAIN_FACTOR, Plan, Transacted};
+use crate::operation::Engine;
 
 /// What a write would do and cost.
 #[derive(Clone, Debug, PartialEq)]

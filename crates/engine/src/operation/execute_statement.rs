@@ -18,9 +18,10 @@ use super::statement::{self, Write, returned, source_error, statement_error};
 use super::{Kind, Serve};
 use crate::base::caller::Caller;
 use crate::base::key::{query_range, segment_range};
+use crate::operation::Engine;
 use crate::read::items::{self, PageRequest, PageWalk};
 use crate::read::source::Source;
-use crate::{Engine, Namespace, commit};
+use crate::{Namespace, commit};
 
 pub(super) struct ExecuteStatement;
 

@@ -17,11 +17,12 @@ use super::statement::{self, Read, Write, statement_error};
 use super::transact_get_items::read_all;
 use super::transact_write_items::{carry_out, consumed, token};
 use super::{Kind, Serve};
+use crate::Namespace;
 use crate::base::caller::Caller;
 use crate::commit::Plan;
+use crate::operation::Engine;
 use crate::read::items::Asked;
 use crate::tables::catalog::LiveTable;
-use crate::{Engine, Namespace};
 
 pub(super) struct ExecuteTransaction;
 

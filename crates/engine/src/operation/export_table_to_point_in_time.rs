@@ -12,6 +12,7 @@ use super::authorization::access::{Access, Resource};
 use super::describe_continuous_backups::window;
 use super::parameters::Parameters;
 use super::{Kind, Serve};
+use crate::Namespace;
 use crate::base::caller::Caller;
 use crate::base::fault;
 use crate::base::stream::iso_8601_ms;
@@ -19,8 +20,8 @@ use crate::commit::Commits;
 use crate::copies::export::{ExportFilter, ExportRecord, ExportTable, ExportTimes};
 use crate::copies::records;
 use crate::copies::transfer_record::NewTransfer;
+use crate::operation::Engine;
 use crate::tables::catalog::LiveTable;
-use crate::{Engine, Namespace};
 
 const PERIOD_MIN_US: u64 = 15 * 60 * 1_000_000;
 const PERIOD_MAX_US: u64 = 24 * 60 * 60 * 1_000_000;

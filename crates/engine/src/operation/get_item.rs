@@ -8,10 +8,11 @@ use super::consumed::consumed;
 use super::paging::read_mode;
 use super::parameters::Parameters;
 use super::{Kind, Serve};
+use crate::Namespace;
 use crate::base::caller::Caller;
 use crate::base::units::Units;
+use crate::operation::Engine;
 use crate::read::items::{self, Asked};
-use crate::{Engine, Namespace};
 
 pub(super) struct GetItem;
 

@@ -13,13 +13,14 @@ use super::answer_size::AnswerSize;
 use super::authorization::access::{Access, Resource};
 use super::shard_iterator::ShardIterator;
 use super::{Kind, Serve};
+use crate::Namespace;
 use crate::base::caller::Caller;
 use crate::base::change_log::Shard;
 use crate::base::fault;
 use crate::log::record::ChangeRecord;
 use crate::log::stream::StreamView;
+use crate::operation::Engine;
 use crate::throughput::dimensions::{CellSet, Subject};
-use crate::{Engine, Namespace};
 
 /// Records that are read from the store at once: two images of 400 KB each fit 32 times into 25 MB.
 const STEP_RECORDS: usize = 32;

@@ -7,11 +7,12 @@ use store::LogPosition;
 use super::authorization::access::{Access, Resource};
 use super::shard_iterator::ShardIterator;
 use super::{Kind, Serve};
+use crate::Namespace;
 use crate::base::caller::Caller;
 use crate::base::change_log::Shard;
 use crate::base::fault;
 use crate::log::stream;
-use crate::{Engine, Namespace};
+use crate::operation::Engine;
 
 pub(super) struct GetShardIterator;
 

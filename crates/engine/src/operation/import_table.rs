@@ -10,13 +10,14 @@ use api::{
 use super::authorization::access::{Access, Resource};
 use super::create_table;
 use super::{Kind, Serve};
+use crate::Namespace;
 use crate::base::caller::Caller;
 use crate::base::fault;
 use crate::copies::Copies;
 use crate::copies::import::{ImportDetails, ImportJob, ImportRecord, create_table_input};
 use crate::copies::records;
 use crate::copies::transfer_record::{NewTransfer, Transfer};
-use crate::{Engine, Namespace};
+use crate::operation::Engine;
 
 pub(super) struct ImportTable;
 

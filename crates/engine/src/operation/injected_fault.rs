@@ -18,13 +18,14 @@ use item::Item;
 use super::authorization::access::{self, Resource};
 use super::authorization::keys::{RequestKeys, agrees};
 use super::{batch_execute_statement, cancellation, list};
+use crate::Namespace;
 use crate::base::caller::Caller;
 use crate::base::table::BillingMode;
+use crate::operation::Engine;
 use crate::operation::injected_fault::rule::{DELAY_MAX, FaultKind, FaultRule, Touch};
 use crate::tables::catalog::LiveTable;
 use crate::throughput::admission::Throttled;
 use crate::throughput::usage::Ending;
-use crate::{Engine, Namespace};
 
 /// How a fault ends a request.
 enum Fate {

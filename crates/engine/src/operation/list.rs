@@ -7,7 +7,8 @@ macro_rules! operations {
 
         use super::super::authorization::access::Access;
         use super::super::{AnswerSize, Kind, Serve};
-        use crate::{Engine, Namespace};
+        use crate::operation::Engine;
+use crate::Namespace;
         use crate::base::caller::Caller;
 
         /// Carries a request out.

@@ -5,11 +5,12 @@ use api::{BackupTypeFilter, Error, ListBackupsInput, ListBackupsOutput, TableNam
 use super::authorization::access::{Access, Resource};
 use super::backup_description::summary;
 use super::{Kind, Serve};
+use crate::Namespace;
 use crate::base::caller::Caller;
 use crate::base::fault;
 use crate::copies::backup::{Backup, BackupKind};
 use crate::copies::records;
-use crate::{Engine, Namespace};
+use crate::operation::Engine;
 
 const PAGE_MAX: usize = 100;
 

@@ -6,12 +6,13 @@ use api::{
 
 use super::authorization::access::{Access, Resource};
 use super::{Kind, Serve};
+use crate::Namespace;
 use crate::base::caller::Caller;
 use crate::base::fault;
 use crate::copies::bulk_put::BulkPutRecord;
 use crate::copies::records;
 use crate::copies::transfer_record::{hexadecimal_token, newest_first};
-use crate::{Engine, Namespace};
+use crate::operation::Engine;
 
 const PAGE_DEFAULT: usize = 10;
 /// How long an operation is listed.

@@ -8,8 +8,9 @@ use api::{
 use super::authorization::access::{Access, Resource};
 use super::describe_contributor_insights::{mode, status};
 use super::{Kind, Serve};
+use crate::Namespace;
 use crate::base::caller::Caller;
-use crate::{Engine, Namespace};
+use crate::operation::Engine;
 
 const PAGE_MAX: usize = 100;
 

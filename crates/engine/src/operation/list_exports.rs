@@ -4,12 +4,13 @@ use api::{Error, ExportSummary, ListExportsInput, ListExportsOutput};
 
 use super::authorization::access::{Access, Resource};
 use super::{Kind, Serve};
+use crate::Namespace;
 use crate::base::caller::Caller;
 use crate::base::fault;
 use crate::copies::export::ExportRecord;
 use crate::copies::records;
 use crate::copies::transfer_record::newest_first;
-use crate::{Engine, Namespace};
+use crate::operation::Engine;
 
 const PAGE_MAX: usize = 25;
 

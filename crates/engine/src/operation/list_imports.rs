@@ -4,12 +4,13 @@ use api::{Error, ImportSummary, ListImportsInput, ListImportsOutput};
 
 use super::authorization::access::{Access, Resource};
 use super::{Kind, Serve};
+use crate::Namespace;
 use crate::base::caller::Caller;
 use crate::base::fault;
 use crate::copies::import::ImportRecord;
 use crate::copies::records;
 use crate::copies::transfer_record::{hexadecimal_token, newest_first};
-use crate::{Engine, Namespace};
+use crate::operation::Engine;
 
 const PAGE_MAX: usize = 25;
 

@@ -5,9 +5,10 @@ use api::streams::{ListStreamsInput, ListStreamsOutput, limits};
 
 use super::authorization::access::{Access, Resource};
 use super::{Kind, Serve};
+use crate::Namespace;
 use crate::base::caller::Caller;
 use crate::log::stream::StreamView;
-use crate::{Engine, Namespace};
+use crate::operation::Engine;
 
 pub(super) struct ListStreams;
 

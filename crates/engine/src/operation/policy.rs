@@ -5,9 +5,9 @@ use std::sync::Arc;
 use api::{Error, ErrorKind, TableName};
 use iam::{Policy, PolicyError, PolicyUse};
 
-use crate::Engine;
 use crate::base::caller::Caller;
 use crate::base::table::Table;
+use crate::operation::Engine;
 use crate::tables::catalog::LiveTable;
 
 /// What a request expects if there must be no policy yet.

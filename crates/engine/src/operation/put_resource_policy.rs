@@ -5,9 +5,10 @@ use api::{Error, PutResourcePolicyInput, PutResourcePolicyOutput};
 use super::authorization::access::{Access, Resource};
 use super::policy;
 use super::{Kind, Serve};
+use crate::Namespace;
 use crate::base::caller::Caller;
 use crate::base::table::{ResourcePolicy, Table};
-use crate::{Engine, Namespace};
+use crate::operation::Engine;
 
 pub(super) struct PutResourcePolicy;
 

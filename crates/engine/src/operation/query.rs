@@ -12,13 +12,14 @@ use super::consumed::consumed;
 use super::paging;
 use super::parameters::{Parameters, read_error};
 use super::{Kind, Serve};
+use crate::Namespace;
 use crate::base::caller::Caller;
 use crate::base::key::{partition, query_range};
 use crate::base::table::{KeyAttribute, KeySchema};
+use crate::operation::Engine;
 use crate::operation::legacy;
 use crate::read::items::{self, PageRequest, PageWalk};
 use crate::read::source::Source;
-use crate::{Engine, Namespace};
 
 pub(super) struct Query;
 

@@ -13,11 +13,11 @@ use store::{Space, StoreError};
 use super::description::description;
 use super::stream_specification::Moment;
 use super::unserved;
-use crate::Engine;
 use crate::base::fault;
 use crate::base::membership::{IndexOverride, Membership, Overrides, ReplicaState, Sourced};
 use crate::base::table::{BillingMode, Table, TableState};
 use crate::base::version::Version;
+use crate::operation::Engine;
 use crate::regions::{self, TableThere, in_region};
 use crate::tables::catalog::LiveTable;
 

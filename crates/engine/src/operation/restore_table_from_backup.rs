@@ -7,9 +7,10 @@ use super::backup_description;
 use super::description::description;
 use super::restored::{self, RestoreOverrides};
 use super::{Kind, Serve};
+use crate::Namespace;
 use crate::base::caller::Caller;
 use crate::base::table::Restore;
-use crate::{Engine, Namespace};
+use crate::operation::Engine;
 
 pub(super) struct RestoreTableFromBackup;
 

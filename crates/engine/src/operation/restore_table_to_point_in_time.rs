@@ -7,11 +7,12 @@ use super::describe_continuous_backups::window;
 use super::description::description;
 use super::restored::{self, RestoreOverrides};
 use super::{Kind, Serve};
+use crate::Namespace;
 use crate::base::caller::Caller;
 use crate::base::fault;
 use crate::base::stream::iso_8601_ms;
 use crate::base::table::{Restore, Table};
-use crate::{Engine, Namespace};
+use crate::operation::Engine;
 
 pub(super) struct RestoreTableToPointInTime;
 

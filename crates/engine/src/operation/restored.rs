@@ -8,7 +8,6 @@ use api::{
 };
 
 use super::{description, schema};
-use crate::Engine;
 use crate::base::caller::Caller;
 use crate::base::fault;
 use crate::base::table::{
@@ -16,6 +15,7 @@ use crate::base::table::{
     Throughput, WarmThroughput,
 };
 use crate::copies::failures;
+use crate::operation::Engine;
 use crate::operation::create_table::uuid;
 use crate::tables::catalog::{CreateError, LiveTable};
 

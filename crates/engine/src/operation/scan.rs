@@ -9,11 +9,12 @@ use super::consumed::consumed;
 use super::paging;
 use super::parameters::Parameters;
 use super::{Kind, Serve};
+use crate::Namespace;
 use crate::base::caller::Caller;
 use crate::base::key::segment_range;
+use crate::operation::Engine;
 use crate::read::items::{self, PageRequest, PageWalk};
 use crate::read::source::Source;
-use crate::{Engine, Namespace};
 
 pub(super) struct Scan;
 

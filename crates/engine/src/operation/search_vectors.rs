@@ -13,11 +13,12 @@ use super::authorization::access::{Access, Resource};
 use super::parameters::{Parameters, read_error};
 use super::query::checked_partition_key;
 use super::{Kind, Serve};
+use crate::Namespace;
 use crate::base::caller::Caller;
 use crate::base::fault;
 use crate::base::table::{Index, IndexState, KeyAttribute, VectorSettings};
+use crate::operation::Engine;
 use crate::read::search::{self, SearchError, SearchRequest};
-use crate::{Engine, Namespace};
 
 pub(super) struct SearchVectors;
 

@@ -8,13 +8,14 @@ use api::{
 
 use super::authorization::access::{Access, Resource};
 use super::{Kind, Serve};
+use crate::Namespace;
 use crate::base::caller::Caller;
 use crate::base::fault;
 use crate::copies::bulk_put::{BulkPut, BulkPutRecord, PutItems};
 use crate::copies::records;
 use crate::copies::transfer_record::NewTransfer;
+use crate::operation::Engine;
 use crate::tables::catalog::LiveTable;
-use crate::{Engine, Namespace};
 
 /// Operations that may be under way at the same time, as for imports.
 const UNDER_WAY_MAX: usize = 50;

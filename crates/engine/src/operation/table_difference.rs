@@ -4,10 +4,10 @@ use api::Error;
 use futures_util::future::BoxFuture;
 
 use super::restore_table_to_point_in_time::check_time;
-use crate::Engine;
 use crate::base::caller::Caller;
 use crate::base::fault;
 use crate::copies::difference::TableDifference;
+use crate::operation::Engine;
 
 impl Engine {
     /// What a restore of a table to a time would undo.

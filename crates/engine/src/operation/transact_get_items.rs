@@ -15,13 +15,14 @@ use super::cancellation;
 use super::consumed::ConsumedByTable;
 use super::parameters::Parameters;
 use super::{Kind, Serve};
+use crate::Namespace;
 use crate::base::caller::Caller;
 use crate::base::fault;
 use crate::base::key::KeyError;
 use crate::base::units::Units;
+use crate::operation::Engine;
 use crate::read::items::{self, Asked, TransactReadError};
 use crate::tables::catalog::LiveTable;
-use crate::{Engine, Namespace};
 
 pub(super) struct TransactGetItems;
 

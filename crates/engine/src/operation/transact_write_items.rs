@@ -23,13 +23,14 @@ use super::item_collection::MetricsByTable;
 use super::parameters::{Parameters, shows_failed_item};
 use super::{Kind, Serve};
 use super::{cancellation, update_item};
+use crate::Namespace;
 use crate::base::caller::Caller;
 use crate::base::key::KeyError;
 use crate::base::units::Units;
 use crate::commit::idempotency::Token;
 use crate::commit::{self, Change, Plan, TransactError, Transacted};
+use crate::operation::Engine;
 use crate::tables::catalog::LiveTable;
-use crate::{Engine, Namespace};
 
 pub(super) struct TransactWriteItems;
 

@@ -4,9 +4,10 @@ use api::{Error, UntagResourceInput};
 
 use super::authorization::access::{Access, Detail, Resource};
 use super::{Kind, Serve};
+use crate::Namespace;
 use crate::base::caller::Caller;
 use crate::base::table::Table;
-use crate::{Engine, Namespace};
+use crate::operation::Engine;
 
 pub(super) struct UntagResource;
 

@@ -6,10 +6,11 @@ use store::Space;
 use super::authorization::access::{Access, Resource};
 use super::describe_continuous_backups::description;
 use super::{Kind, Serve};
+use crate::Namespace;
 use crate::base::caller::Caller;
 use crate::base::fault;
 use crate::base::table::{Recovery, Table};
-use crate::{Engine, Namespace};
+use crate::operation::Engine;
 
 /// How many days back a state can be restored unless the request says otherwise.
 const DAYS_DEFAULT: u32 = 35;

@@ -8,11 +8,12 @@ use api::{
 use super::authorization::access::{Access, Resource};
 use super::describe_contributor_insights::{mode, settled_status};
 use super::{Kind, Serve};
+use crate::Namespace;
 use crate::base::caller::Caller;
 use crate::base::fault;
 use crate::base::table::{IndexState, Insights, InsightsMode, InsightsState, Table, TableState};
+use crate::operation::Engine;
 use crate::throughput::insights::{RULES_MAX, RuleInForce};
-use crate::{Engine, Namespace};
 use store::Space;
 
 pub(super) struct UpdateContributorInsights;

@@ -4,8 +4,9 @@ use api::{Error, UpdateGlobalTableInput, UpdateGlobalTableOutput};
 
 use super::authorization::access::{Access, Resource};
 use super::{Kind, Serve};
+use crate::Namespace;
 use crate::base::caller::Caller;
-use crate::{Engine, Namespace};
+use crate::operation::Engine;
 
 pub(super) struct UpdateGlobalTable;
 

@@ -10,11 +10,12 @@ use super::consumed::{consumed, written};
 use super::item_collection::metrics;
 use super::parameters::{Parameters, shows_failed_item};
 use super::{Kind, Serve};
+use crate::Namespace;
 use crate::base::caller::Caller;
 use crate::base::table::Table;
 use crate::commit::{self, Change, Outcome, Plan};
+use crate::operation::Engine;
 use crate::operation::legacy;
-use crate::{Engine, Namespace};
 
 pub(super) struct UpdateItem;
 

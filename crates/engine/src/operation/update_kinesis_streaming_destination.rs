@@ -8,10 +8,11 @@ use store::Space;
 
 use super::authorization::access::{Access, Resource};
 use super::{Kind, Serve};
+use crate::Namespace;
 use crate::base::caller::Caller;
 use crate::base::kinesis_destination::{KinesisDestination, Precision, stream_name};
 use crate::base::table::Table;
-use crate::{Engine, Namespace};
+use crate::operation::Engine;
 
 pub(super) struct UpdateKinesisStreamingDestination;
 

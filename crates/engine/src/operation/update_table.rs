@@ -21,7 +21,8 @@ use crate::base::table::{
     Billing, BillingMode, Index, IndexState, KeyAttribute, Scope, Table, TableState, Throughput,
     VectorSettings,
 };
-use crate::{Engine, Namespace, regions};
+use crate::operation::Engine;
+use crate::{Namespace, regions};
 use store::Space;
 
 pub(super) struct UpdateTable;

@@ -11,10 +11,11 @@ use super::authorization::access::{Access, Resource};
 use super::describe_table_replica_auto_scaling::{describe, find};
 use super::replica_updates::{check_member, check_settled};
 use super::{Kind, Serve};
+use crate::Namespace;
 use crate::base::caller::Caller;
 use crate::base::table::{BillingMode, Table};
+use crate::operation::Engine;
 use crate::regions::{Scaled, ScaledUnits, ScalingSettings};
-use crate::{Engine, Namespace};
 
 pub(super) struct UpdateTableReplicaAutoScaling;
 

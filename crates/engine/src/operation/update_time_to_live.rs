@@ -9,8 +9,9 @@ use super::{Kind, Serve};
 use crate::base::caller::Caller;
 use crate::base::fault;
 use crate::base::table::{Expiry, Table};
+use crate::operation::Engine;
 use crate::tables::clearing::Clearing;
-use crate::{Engine, Namespace, regions};
+use crate::{Namespace, regions};
 use store::Space;
 
 /// A request waits so long for the items that are there already, so that a small table is ENABLED at once. A large

@@ -16,8 +16,8 @@ use item::{Item, ItemRef, ValueRef, View};
 use super::super::parameters::Parameters;
 use super::super::query::borrowed;
 use super::access::{Access, Resource};
-use crate::Engine;
 use crate::base::table::KeySchema;
+use crate::operation::Engine;
 use crate::operation::legacy;
 use crate::tables::catalog::LiveTable;
 

@@ -9,7 +9,7 @@ use std::time::Duration;
 use parking_lot::RwLock;
 
 use super::rule::FaultRule;
-use crate::Engine;
+use crate::operation::Engine;
 
 /// Every request asks all of them.
 const FAULTS_MAX: usize = 100;
