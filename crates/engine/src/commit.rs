@@ -4,7 +4,7 @@
 //! |---|---|
 //! | what is a write? | `plan.rs`; what its origin may skip is `base/origin.rs` |
 //! | which item and which index rows does a write leave? | `decide.rs`: pure |
-//! | what else belongs to the commit? | a companion (`companion.rs`): `change_records.rs`, `collection.rs`, `expiry.rs`, `idempotency.rs`, `versions.rs` |
+//! | what else belongs to the commit? | a companion (`companion.rs`): `change_records.rs`, `collection.rs`, `expiry.rs`, `idempotency.rs`, `last_writer_wins.rs` |
 //! | which transactions are under way? | `transaction.rs` |
 //! | how is an expired item found and deleted? | `expiry.rs` |
 //! | how do reservation, commit and accounts go together? | `attempt.rs` |
@@ -22,10 +22,10 @@ pub mod companion;
 pub mod decide;
 pub mod expiry;
 pub mod idempotency;
+mod last_writer_wins;
 mod outcome;
 mod plan;
 pub mod transaction;
-mod versions;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -1,5 +1,5 @@
-//! What a server of a cluster does for the others: it beats, it follows the changes of the catalog, and it takes up
-//! the jobs of a server that is gone.
+//! What a server of a cluster does for the others: it beats, and it follows the changes of the catalog. When a server
+//! is gone, `resuming.rs` takes over its jobs.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,9 +9,8 @@ use store::StoreError;
 use crate::background::Job;
 use crate::cluster::members::{Members, Watched};
 use crate::regions::Regions;
-use crate::resuming::resume;
+use crate::resuming::TakeOver;
 use crate::tables::Tables;
-use crate::tables::sizes;
 
 /// Says that this server lives, and looks after the others.
 pub struct Beat {
@@ -91,37 +90,5 @@ impl Job for Follow {
             self.tables.catalog.follow().await?;
         }
         Ok(())
-    }
-}
-
-/// Takes up what a server that is gone has left undone.
-struct TakeOver {
-    regions: Arc<Regions>,
-    is_any_expelled: bool,
-}
-
-impl Job for TakeOver {
-    fn name(&self) -> &'static str {
-        "taking over of jobs"
-    }
-
-    fn subject(&self) -> String {
-        "all tables".to_owned()
-    }
-
-    fn is_short(&self) -> bool {
-        true
-    }
-
-    fn lease(&self) -> Option<String> {
-        None
-    }
-
-    async fn run(&self) -> Result<(), StoreError> {
-        self.regions.catalog.follow().await?;
-        if self.is_any_expelled {
-            sizes::forget_shared(&*self.regions.store, &self.regions.catalog.all()).await?;
-        }
-        resume(&self.regions).await
     }
 }

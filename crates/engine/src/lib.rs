@@ -65,17 +65,24 @@ use background::Background;
 use base::fault;
 use cluster::members::Members;
 use commit::Commits;
+use commit::expiry::Sweep;
 use commit::idempotency::TokenClearing;
 use copies::Copies;
+use following::{Beat, Follow};
 use log::Logs;
+use log::size::CountLogs;
+use log::trimming::Trimming;
 use operation::injected_fault::faults::InjectedFaults;
 use operation::list;
 use read::Reads;
-use read::index_delay::IndexDelay;
-use regions::{Regions, Replication};
+use read::index_delay::{IndexDelay, TakeSnapshots};
+use regions::{ForgetTombstones, Regions, Replication};
+use reports::metrics::KeepMetrics;
 use reports::{Reports, metrics};
 use tables::catalog::Catalog;
+use tables::sizes::{CountAll, ShareSizes};
 use tables::sketches::Sketches;
+use tables::sketches::keeping::KeepSketches;
 use tables::{Tables, format, sizes};
 use throughput::counting::is_user_error;
 
@@ -173,6 +180,36 @@ impl Engine {
             token_clearing: TokenClearing::default(),
             faults: InjectedFaults::default(),
         }
+    }
+
+    /// Starts the jobs that run for as long as the database is open, and goes on with what was interrupted when it
+    /// was last open.
+    async fn start_jobs(&self) -> Result<(), StoreError> {
+        let regions = &self.regions;
+        if let Some(members) = &self.members {
+            self.background.start(Beat { regions: regions.clone(), members: members.clone() });
+            self.background.start(Follow { tables: regions.tables.clone(), members: members.clone() });
+        }
+        regions.heal_all_if_alone().await?;
+        resuming::resume(regions).await?;
+        self.background.start(Sweep { commits: regions.commits.clone() });
+        if !self.usage.is_off() {
+            self.background.start(KeepMetrics { reports: regions.reports.clone() });
+        }
+        if self.index_delay.is_some() {
+            self.background.start(TakeSnapshots { reads: regions.reads.clone() });
+        }
+        if self.sketches.is_on() {
+            self.background.start(KeepSketches { tables: regions.tables.clone() });
+        }
+        self.background.start(CountLogs { logs: regions.logs.clone() });
+        self.background.start(Trimming { logs: regions.logs.clone() });
+        self.background.start(ForgetTombstones::new(regions.clone()));
+        if self.members.is_some() {
+            self.background.start(ShareSizes { tables: regions.tables.clone() });
+        }
+        self.background.start(CountAll { tables: regions.tables.clone() });
+        Ok(())
     }
 
     /// Takes up at once what other servers on the same store did to tables. What they have acknowledged is known

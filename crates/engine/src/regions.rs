@@ -3,7 +3,7 @@
 //! | question | file |
 //! |---|---|
 //! | what does a member know of the others? | `base/membership.rs` |
-//! | which of two writes to an item wins? | `base/version.rs`: the later one, by time and then Region |
+//! | which of two writes to an item wins? | `commit/last_writer_wins.rs`: the later one, by time and then Region (`base/version.rs`) |
 //! | how do changes get to another Region? | `send.rs`: a reader of the log here, writes with the origin *replica* there |
 //! | how far has it come? | `log/position.rs` |
 //! | where is another member? | `destination.rs`: in a Region of this server, or at a peer |

@@ -1,59 +1,20 @@
-//! What starts when the database is opened: the jobs that run for as long as it is open, and whatever was interrupted.
+//! Goes on with what was interrupted: when the database was last open, or on a server that is gone.
 
 use std::sync::Arc;
 
 use store::StoreError;
 
-use crate::Engine;
+use crate::background::Job;
 use crate::base::table::{IndexState, TableState};
-use crate::commit::expiry::Sweep;
 use crate::copies::backup::{BackUp, Backup};
 use crate::copies::bulk_put::{BulkPutRecord, PutItems};
 use crate::copies::export::{ExportRecord, ExportTable};
 use crate::copies::import::ImportRecord;
 use crate::copies::records;
-use crate::following::{Beat, Follow};
-use crate::log::size::CountLogs;
-use crate::log::trimming::Trimming;
 use crate::operation::{export_table_to_point_in_time, import_table};
-use crate::read::index_delay::TakeSnapshots;
-use crate::regions::{ForgetTombstones, Regions};
-use crate::reports::metrics::KeepMetrics;
+use crate::regions::Regions;
 use crate::tables::clearing::Clearing;
-use crate::tables::sizes::{CountAll, ShareSizes};
-use crate::tables::sketches::keeping::KeepSketches;
-
-impl Engine {
-    /// Starts the jobs that run for as long as the database is open, and goes on with what was interrupted when it
-    /// was last open.
-    pub(crate) async fn start_jobs(&self) -> Result<(), StoreError> {
-        let regions = &self.regions;
-        if let Some(members) = &self.members {
-            self.background.start(Beat { regions: regions.clone(), members: members.clone() });
-            self.background.start(Follow { tables: regions.tables.clone(), members: members.clone() });
-        }
-        regions.heal_all_if_alone().await?;
-        resume(regions).await?;
-        self.background.start(Sweep { commits: regions.commits.clone() });
-        if !self.usage.is_off() {
-            self.background.start(KeepMetrics { reports: regions.reports.clone() });
-        }
-        if self.index_delay.is_some() {
-            self.background.start(TakeSnapshots { reads: regions.reads.clone() });
-        }
-        if self.sketches.is_on() {
-            self.background.start(KeepSketches { tables: regions.tables.clone() });
-        }
-        self.background.start(CountLogs { logs: regions.logs.clone() });
-        self.background.start(Trimming { logs: regions.logs.clone() });
-        self.background.start(ForgetTombstones::new(regions.clone()));
-        if self.members.is_some() {
-            self.background.start(ShareSizes { tables: regions.tables.clone() });
-        }
-        self.background.start(CountAll { tables: regions.tables.clone() });
-        Ok(())
-    }
-}
+use crate::tables::sizes;
 
 /// Goes on with what was interrupted: when the database was last open, or on a server that is gone.
 pub async fn resume(regions: &Arc<Regions>) -> Result<(), StoreError> {
@@ -109,4 +70,36 @@ async fn resume_transfers(regions: &Arc<Regions>) -> Result<(), StoreError> {
         regions.background.start(job.map_err(|error| record.unreadable(error))?);
     }
     Ok(())
+}
+
+/// Takes up what a server that is gone has left undone.
+pub struct TakeOver {
+    pub regions: Arc<Regions>,
+    pub is_any_expelled: bool,
+}
+
+impl Job for TakeOver {
+    fn name(&self) -> &'static str {
+        "taking over of jobs"
+    }
+
+    fn subject(&self) -> String {
+        "all tables".to_owned()
+    }
+
+    fn is_short(&self) -> bool {
+        true
+    }
+
+    fn lease(&self) -> Option<String> {
+        None
+    }
+
+    async fn run(&self) -> Result<(), StoreError> {
+        self.regions.catalog.follow().await?;
+        if self.is_any_expelled {
+            sizes::forget_shared(&*self.regions.store, &self.regions.catalog.all()).await?;
+        }
+        resume(&self.regions).await
+    }
 }

@@ -14,7 +14,7 @@ use crate::commit::change_records::Changes;
 use crate::commit::collection::Collections;
 use crate::commit::expiry::ExpiryTimes;
 use crate::commit::idempotency::{Earlier, Token};
-use crate::commit::versions::Versions;
+use crate::commit::last_writer_wins::Versions;
 
 /// Further rows and records of a commit.
 pub trait Companion: Send + Sync {
