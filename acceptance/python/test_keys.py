@@ -75,8 +75,8 @@ def test_a_query_stays_in_one_partition_and_within_its_condition(words, conditio
     [
         ("sk = :a", "Query condition missed key schema element: pk"),
         ("pk > :a", "Query key condition not supported"),
-        ("pk = :a AND sk <> :a", "Invalid operator used in KeyConditionExpression: <>"),
-        ("pk = :a OR sk = :a", "Invalid operator used in KeyConditionExpression: OR"),
+        ("pk = :a AND sk <> :a", "Invalid KeyConditionExpression: Invalid operator used in KeyConditionExpression: <>"),
+        ("pk = :a OR sk = :a", "Invalid KeyConditionExpression: Invalid operator used in KeyConditionExpression: OR"),
         ("pk = :a AND colour = :a", "Query condition missed key schema element: sk"),
     ],
 )

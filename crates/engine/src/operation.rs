@@ -54,6 +54,7 @@ mod put_resource_policy;
 mod query;
 mod restore_table_from_backup;
 mod restore_table_to_point_in_time;
+mod scalar_keys;
 mod scan;
 mod search_vectors;
 mod start_bulk_put_items;

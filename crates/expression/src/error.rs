@@ -49,12 +49,12 @@ pub enum ExpressionError {
     #[error("Value provided in {parameter} unused in expressions: keys: {{{}}}", keys.join(", "))]
     UnusedPlaceholders { parameter: &'static str, keys: Vec<String> },
 
-    #[error("Invalid operator used in KeyConditionExpression: {0}")]
+    #[error("Invalid KeyConditionExpression: Invalid operator used in KeyConditionExpression: {0}")]
     KeyOperator(String),
-    #[error("Invalid condition in KeyConditionExpression: {0}")]
+    #[error("Invalid KeyConditionExpression: Invalid condition in KeyConditionExpression: {0}")]
     KeyTerm(&'static str),
     #[error(
-        "Invalid condition in KeyConditionExpression: {0} operator must have the key attribute as its first operand"
+        "Invalid KeyConditionExpression: Invalid condition in KeyConditionExpression: {0} operator must have the key attribute as its first operand"
     )]
     KeyFirst(&'static str),
 

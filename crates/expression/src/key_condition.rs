@@ -159,7 +159,7 @@ impl KeyCondition {
 }
 
 impl Range {
-    fn values(&self) -> impl Iterator<Item = &ValueBuf> {
+    pub fn values(&self) -> impl Iterator<Item = &ValueBuf> {
         let (first, second) = match self {
             Range::Equal(value)
             | Range::Less(value)

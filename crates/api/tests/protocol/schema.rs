@@ -135,7 +135,7 @@ fn definitions_and_keys_match() {
         &table("pk:H", "pk", &global(&[index("gsi", "g:H", ALL)])),
         "Some index key attributes are not defined in AttributeDefinitions. Keys: [g], AttributeDefinitions: [pk]",
     );
-    check_parameter(&table("pk:H", "pk pk", ""), "Duplicate AttributeName in AttributeDefinitions: pk");
+    check_parameter(&table("pk:H", "pk pk", ""), "Attribute Name is duplicated: pk");
 }
 
 #[test]

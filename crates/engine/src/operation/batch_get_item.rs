@@ -12,7 +12,7 @@ use super::authorization::access::{self, Access, Detail, Resource};
 use super::consumed::ConsumedByTable;
 use super::paging::read_mode;
 use super::parameters::Parameters;
-use super::{Kind, Serve};
+use super::{Kind, Serve, scalar_keys};
 use crate::Namespace;
 use crate::base::caller::Caller;
 use crate::base::fault;
@@ -62,6 +62,9 @@ impl Serve for BatchGetItem {
         input.check()?;
         let projections = projections(engine, &input.request_items)?;
         let reads = reads(engine, caller, &input.request_items)?;
+        for (read, projection) in reads.iter().zip(&projections) {
+            scalar_keys::check(&read.table, projection.iter().flat_map(Projection::paths))?;
+        }
 
         let found =
             items::batch(engine, &reads, limits::BATCH_GET_BYTES_MAX).await.map_err(fault::of_store)?;

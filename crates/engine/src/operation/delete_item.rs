@@ -1,13 +1,14 @@
 //! DeleteItem: removes the item with a key; removing one that isn't there succeeds.
 
 use api::{DeleteItemInput, DeleteItemOutput, Error, Operation, ReturnValue};
+use expression::Condition;
 
 use super::answer_size::AnswerSize;
 use super::authorization::access::{self, Access, Detail, Resource};
 use super::consumed::{consumed, written};
 use super::item_collection::metrics;
 use super::parameters::{Parameters, shows_failed_item};
-use super::{Kind, Serve};
+use super::{Kind, Serve, scalar_keys};
 use crate::Namespace;
 use crate::base::caller::Caller;
 use crate::commit::{self, Change, Plan};
@@ -69,6 +70,7 @@ pub(super) fn plan(engine: &Engine, caller: &Caller, input: &DeleteItemInput) ->
     parameters.finish()?;
     let table = engine.table(caller, &input.table_name)?;
     let key = table.key_of(input.key.as_ref())?;
+    scalar_keys::check(&table, condition.iter().flat_map(Condition::paths))?;
     let plan = Plan::of_client(table, key, Change::Delete { key_attributes: input.key.clone() });
     Ok(plan.on_condition(condition, shows_failed_item(input.return_values_on_condition_check_failure)))
 }

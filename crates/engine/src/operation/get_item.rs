@@ -1,13 +1,14 @@
 //! GetItem: one item by its key.
 
 use api::{Error, GetItemInput, GetItemOutput, Operation};
+use expression::Projection;
 
 use super::answer_size::AnswerSize;
 use super::authorization::access::{self, Access, Detail, Resource};
 use super::consumed::consumed;
 use super::paging::read_mode;
 use super::parameters::Parameters;
-use super::{Kind, Serve};
+use super::{Kind, Serve, scalar_keys};
 use crate::Namespace;
 use crate::base::caller::Caller;
 use crate::base::units::Units;
@@ -47,6 +48,7 @@ impl Serve for GetItem {
         parameters.finish()?;
         let table = engine.table(caller, &input.table_name)?;
         let key = table.key_of(input.key.as_ref())?;
+        scalar_keys::check(&table, projection.iter().flat_map(Projection::paths))?;
 
         let asked = Asked { table: &table, key: &key, attributes: input.key.as_ref() };
         let found = items::item(engine, Operation::GetItem, asked, read_mode(input.consistent_read)).await?;

@@ -1,13 +1,14 @@
 //! PutItem: makes an item, or replaces the one with its key.
 
 use api::{Error, Operation, PutItemInput, PutItemOutput, ReturnValue};
+use expression::Condition;
 
 use super::answer_size::AnswerSize;
 use super::authorization::access::{self, Access, Detail, Resource};
 use super::consumed::{consumed, written};
 use super::item_collection::metrics;
 use super::parameters::{Parameters, shows_failed_item};
-use super::{Kind, Serve};
+use super::{Kind, Serve, scalar_keys};
 use crate::Namespace;
 use crate::base::caller::Caller;
 use crate::commit::{self, Change, Plan};
@@ -65,6 +66,7 @@ pub(super) fn plan(engine: &Engine, caller: &Caller, input: &PutItemInput) -> Re
     parameters.finish()?;
     let table = engine.table(caller, &input.table_name)?;
     let key = table.key_of_item(input.item.as_ref())?;
+    scalar_keys::check(&table, condition.iter().flat_map(Condition::paths))?;
     let plan = Plan::of_client(table, key, Change::Put(input.item.clone()));
     Ok(plan.on_condition(condition, shows_failed_item(input.return_values_on_condition_check_failure)))
 }

@@ -1,8 +1,8 @@
 //! Query: the items of one partition whose sort key satisfies a condition, in order.
 
 use api::{Error, Operation, QueryInput, QueryOutput};
-use expression::Condition;
 use expression::key_condition::{self, KeyCondition, KeyRange};
+use expression::{Condition, Projection};
 use item::{Item, ItemBuilder, ValueBuf};
 use store::{Direction, Range};
 
@@ -11,10 +11,10 @@ use super::authorization::access::{self, Access, Detail, Resource};
 use super::consumed::consumed;
 use super::paging;
 use super::parameters::{Parameters, read_error};
-use super::{Kind, Serve};
+use super::{Kind, Serve, scalar_keys};
 use crate::Namespace;
 use crate::base::caller::Caller;
-use crate::base::key::{partition, query_range};
+use crate::base::key::{EmptyKind, KeyError, partition, query_range};
 use crate::base::table::{KeyAttribute, KeySchema};
 use crate::operation::Engine;
 use crate::operation::legacy;
@@ -82,7 +82,9 @@ impl Serve for Query {
         };
         let (partition_key, range) =
             range(source, &key_condition, input.exclusive_start_key.as_ref(), direction)?;
+        scalar_keys::check_source(source, filter.iter().flat_map(Condition::paths))?;
         check_filter(source.keys(), filter.as_ref(), &input)?;
+        scalar_keys::check_source(source, projection.iter().flat_map(Projection::paths))?;
         source.check_select(input.select, projection.as_ref())?;
         let request = PageRequest {
             operation: Operation::Query,
@@ -119,6 +121,7 @@ fn range(
 ) -> Result<(Item, Range), Error> {
     let condition = resolve(source.keys(), key_condition)?;
     let partition_key = checked_partition_key(source.keys(), &condition)?;
+    check_sort_values(source.keys(), &condition)?;
     let range = query_range(source.space(), &condition);
     let Some(start) = start else { return Ok((partition_key, range)) };
     source.check_start_key(start.as_ref())?;
@@ -144,6 +147,18 @@ pub(super) fn checked_partition_key(keys: &KeySchema, condition: &KeyRange) -> R
     let key = key.build();
     keys.check_values(key.as_ref())?;
     Ok(key)
+}
+
+/// Refuses an empty value for a sort key: no item has one.
+fn check_sort_values(keys: &KeySchema, condition: &KeyRange) -> Result<(), Error> {
+    let last = condition.sort.iter().map(|range| range.values().map(ValueBuf::as_ref).collect::<Vec<_>>());
+    let values = condition.sort_prefix.iter().map(|value| vec![value.as_ref()]).chain(last);
+    for (attribute, values) in keys.sort.iter().zip(values) {
+        if let Some(kind) = values.into_iter().find_map(EmptyKind::of) {
+            return Err(KeyError::Empty { attribute: attribute.name.clone(), kind }.into());
+        }
+    }
+    Ok(())
 }
 
 /// What the key condition means for these keys.

@@ -1,6 +1,7 @@
 //! Scan: walks a whole table, or one segment of it, in the order of the hashes.
 
 use api::{Error, Operation, ScanInput, ScanOutput};
+use expression::{Condition, Projection};
 use store::{Direction, Range};
 
 use super::answer_size::AnswerSize;
@@ -8,7 +9,7 @@ use super::authorization::access::{self, Access, Detail, Resource};
 use super::consumed::consumed;
 use super::paging;
 use super::parameters::Parameters;
-use super::{Kind, Serve};
+use super::{Kind, Serve, scalar_keys};
 use crate::Namespace;
 use crate::base::caller::Caller;
 use crate::base::key::segment_range;
@@ -64,6 +65,8 @@ impl Serve for Scan {
         let table = engine.table(caller, &input.table_name)?;
         let source =
             Source::find(&table, input.index_name.as_deref(), input.consistent_read, Operation::Scan)?;
+        scalar_keys::check_source(source, filter.iter().flat_map(Condition::paths))?;
+        scalar_keys::check_source(source, projection.iter().flat_map(Projection::paths))?;
         source.check_select(input.select, projection.as_ref())?;
         let request = PageRequest {
             operation: Operation::Scan,

@@ -14,7 +14,7 @@ use super::authorization::access::{self, Access, Detail, Resource};
 use super::cancellation;
 use super::consumed::ConsumedByTable;
 use super::parameters::Parameters;
-use super::{Kind, Serve};
+use super::{Kind, Serve, scalar_keys};
 use crate::Namespace;
 use crate::base::caller::Caller;
 use crate::base::fault;
@@ -66,6 +66,9 @@ impl Serve for TransactGetItems {
         let projections =
             gets.iter().map(|get| projection(engine, get)).collect::<Result<Vec<_>, Error>>()?;
         let (tables, keys) = plan(engine, caller, &gets)?;
+        for (table, projection) in tables.iter().zip(&projections) {
+            scalar_keys::check(table, projection.iter().flat_map(Projection::paths))?;
+        }
         let pairs = gets.iter().zip(&tables).zip(&keys);
         let asked: Vec<Asked<'_>> =
             pairs.map(|((get, table), key)| Asked { table, key, attributes: get.key.as_ref() }).collect();

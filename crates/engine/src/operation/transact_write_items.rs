@@ -21,7 +21,7 @@ use super::consumed::ConsumedByTable;
 use super::digest::Digest;
 use super::item_collection::MetricsByTable;
 use super::parameters::{Parameters, shows_failed_item};
-use super::{Kind, Serve};
+use super::{Kind, Serve, scalar_keys};
 use super::{cancellation, update_item};
 use crate::Namespace;
 use crate::base::caller::Caller;
@@ -215,6 +215,7 @@ fn bind(action: &Action<'_>, table: Arc<LiveTable>, key: Key, parsed: Parsed) ->
     if let Change::Update { update, .. } = &change {
         update_item::check(&table, update)?;
     }
+    scalar_keys::check(&table, condition.iter().flat_map(Condition::paths))?;
     let plan = Plan::of_client(table, key, change);
     Ok(plan.on_condition(condition, shows_failed_item(action.return_values_on_condition_check_failure)))
 }

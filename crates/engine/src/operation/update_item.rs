@@ -1,7 +1,7 @@
 //! UpdateItem: changes an item's attributes, making the item if it isn't there.
 
 use api::{Error, Operation, ReturnValue, UpdateItemInput, UpdateItemOutput, limits};
-use expression::Update;
+use expression::{Condition, Update};
 use item::Item;
 
 use super::answer_size::AnswerSize;
@@ -9,7 +9,7 @@ use super::authorization::access::{self, Access, Detail, Resource};
 use super::consumed::{consumed, written};
 use super::item_collection::metrics;
 use super::parameters::{Parameters, shows_failed_item};
-use super::{Kind, Serve};
+use super::{Kind, Serve, scalar_keys};
 use crate::Namespace;
 use crate::base::caller::Caller;
 use crate::base::table::Table;
@@ -82,6 +82,7 @@ pub(super) fn plan(engine: &Engine, caller: &Caller, input: &UpdateItemInput) ->
     parameters.finish()?;
     let table = engine.table(caller, &input.table_name)?;
     let key = table.key_of(input.key.as_ref())?;
+    scalar_keys::check(&table, condition.iter().flat_map(Condition::paths))?;
     check(&table, &update)?;
     let change = Change::Update { update: Box::new(update), key_attributes: input.key.clone() };
     let plan = Plan::of_client(table, key, change);

@@ -137,19 +137,56 @@ on_every_store! {
 
     async fn wrong_queries_are_refused(database) {
         with_sorts(database, &["a"]).await;
-        let values = json!({":p": {"S": "a"}, ":n": {"N": "1"}, ":s": {"S": "a"}});
+        let values = json!({":p": {"S": "a"}, ":n": {"N": "1"}, ":s": {"S": "a"}, ":e": {"S": ""}});
         for (condition, used, message) in [
             ("s = :s", vec![":s"], "Query condition missed key schema element: p"),
             ("p > :p", vec![":p"], "Query key condition not supported"),
             ("p = :p AND s = :n", vec![":p", ":n"],
              "One or more parameter values were invalid: Condition parameter type does not match schema type"),
             ("p = :p AND x = :s", vec![":p", ":s"], "Query condition missed key schema element: s"),
-            ("p = :p OR s = :s", vec![":p", ":s"], "Invalid operator used in KeyConditionExpression: OR"),
+            ("p = :p AND s = :e", vec![":p", ":e"],
+             "One or more parameter values are not valid. The AttributeValue for a key attribute cannot contain an empty \
+              string value. Key: s"),
+            ("p = :p AND s BETWEEN :e AND :s", vec![":p", ":e", ":s"],
+             "One or more parameter values are not valid. The AttributeValue for a key attribute cannot contain an empty \
+              string value. Key: s"),
+            ("p = :p OR s = :s", vec![":p", ":s"], "Invalid KeyConditionExpression: Invalid operator used in KeyConditionExpression: OR"),
         ] {
             let used: serde_json::Map<_, _> = used.into_iter().map(|name| (name.to_owned(), values[name].clone())).collect();
             let query = json!({"TableName": "Table", "KeyConditionExpression": condition, "ExpressionAttributeValues": used});
             database.refused("Query", query, "ValidationException", message).await;
         }
+    }
+
+    async fn key_attributes_have_no_parts(database) {
+        with_sorts(database, &["a"]).await;
+        let message = "Key attributes must be scalars; list random access '[]' and map lookup '.' are not allowed: Key: ";
+        let key = json!({"p": {"S": "a"}, "s": {"S": "a"}});
+        for (operation, request, name) in [
+            ("GetItem", json!({"TableName": "Table", "Key": key, "ProjectionExpression": "p.x"}), "p"),
+            ("BatchGetItem", json!({"RequestItems": {"Table": {"Keys": [key], "ProjectionExpression": "s[1]"}}}), "s"),
+            ("TransactGetItems", json!({"TransactItems": [{"Get": {
+                "TableName": "Table", "Key": key, "ProjectionExpression": "p.x",
+            }}]}), "p"),
+            ("Query", json!({
+                "TableName": "Table", "KeyConditionExpression": "p = :p", "FilterExpression": "s.x = :p",
+                "ExpressionAttributeValues": {":p": {"S": "a"}},
+            }), "s"),
+            ("Scan", json!({
+                "TableName": "Table", "FilterExpression": "attribute_exists(p[0])",
+            }), "p"),
+            ("Scan", json!({"TableName": "Table", "ProjectionExpression": "len, s.x"}), "s"),
+            ("PutItem", json!({"TableName": "Table", "Item": key, "ConditionExpression": "attribute_exists(p.x)"}), "p"),
+            ("DeleteItem", json!({"TableName": "Table", "Key": key, "ConditionExpression": "attribute_exists(s[0])"}), "s"),
+            ("UpdateItem", json!({"TableName": "Table", "Key": key, "ConditionExpression": "attribute_exists(p.x)"}), "p"),
+        ] {
+            database.refused(operation, request, "ValidationException", &format!("{message}{name}")).await;
+        }
+        let check = json!({"TableName": "Table", "Key": key, "ConditionExpression": "attribute_exists(p.x)"});
+        database.refused(
+            "TransactWriteItems", json!({"TransactItems": [{"ConditionCheck": check}]}), "TransactionCanceledException",
+            "Transaction cancelled, please refer cancellation reasons for specific reasons [ValidationError]",
+        ).await;
     }
 
     async fn start_keys_must_fit_the_query(database) {

@@ -62,15 +62,30 @@ fn other_conditions_are_refused() {
     fn check(text: &str, expected: &str) {
         assert_eq!(resolve(text), Err(expected.to_owned()), "{text}");
     }
-    check("p = :s OR c = :n", "Invalid operator used in KeyConditionExpression: OR");
-    check("NOT c = :n AND p = :s", "Invalid operator used in KeyConditionExpression: NOT");
-    check("p = :s AND c <> :n", "Invalid operator used in KeyConditionExpression: <>");
-    check("p = :s AND c IN (:n)", "Invalid operator used in KeyConditionExpression: IN");
+    check(
+        "p = :s OR c = :n",
+        "Invalid KeyConditionExpression: Invalid operator used in KeyConditionExpression: OR",
+    );
+    check(
+        "NOT c = :n AND p = :s",
+        "Invalid KeyConditionExpression: Invalid operator used in KeyConditionExpression: NOT",
+    );
+    check(
+        "p = :s AND c <> :n",
+        "Invalid KeyConditionExpression: Invalid operator used in KeyConditionExpression: <>",
+    );
+    check(
+        "p = :s AND c IN (:n)",
+        "Invalid KeyConditionExpression: Invalid operator used in KeyConditionExpression: IN",
+    );
     check(
         "p = :s AND attribute_exists(c)",
-        "Invalid operator used in KeyConditionExpression: attribute_exists",
+        "Invalid KeyConditionExpression: Invalid operator used in KeyConditionExpression: attribute_exists",
     );
-    check("p = :s AND contains(c, :n)", "Invalid operator used in KeyConditionExpression: contains");
+    check(
+        "p = :s AND contains(c, :n)",
+        "Invalid KeyConditionExpression: Invalid operator used in KeyConditionExpression: contains",
+    );
     check(
         "p = :s AND a.b < :n",
         "Invalid KeyConditionExpression: KeyConditionExpressions cannot have conditions on nested attributes",
@@ -85,12 +100,15 @@ fn other_conditions_are_refused() {
     );
     check(
         "p = c",
-        "Invalid condition in KeyConditionExpression: Multiple attribute names used in one condition",
+        "Invalid KeyConditionExpression: Invalid condition in KeyConditionExpression: Multiple attribute names used in one condition",
     );
-    check(":s = :t", "Invalid condition in KeyConditionExpression: No key attribute specified");
+    check(
+        ":s = :t",
+        "Invalid KeyConditionExpression: Invalid condition in KeyConditionExpression: No key attribute specified",
+    );
     check(
         "p = :s AND begins_with(:s, c)",
-        "Invalid condition in KeyConditionExpression: begins_with operator must have the key attribute as its first operand",
+        "Invalid KeyConditionExpression: Invalid condition in KeyConditionExpression: begins_with operator must have the key attribute as its first operand",
     );
     check("p = :s AND c", "Invalid KeyConditionExpression: Syntax error; token: \"<EOF>\", near: \"c\"");
     check("", "Invalid KeyConditionExpression: The expression can not be empty;");

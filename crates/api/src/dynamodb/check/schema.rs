@@ -89,7 +89,7 @@ pub(super) fn check_definitions(definitions: &[AttributeDefinition]) -> Result<(
     let mut seen = BTreeSet::new();
     match definitions.iter().find(|definition| !seen.insert(&definition.attribute_name)) {
         Some(twice) => Err(Error::invalid_parameter(format_args!(
-            "Duplicate AttributeName in AttributeDefinitions: {}",
+            "Attribute Name is duplicated: {}",
             twice.attribute_name
         ))),
         None => Ok(()),

@@ -49,6 +49,13 @@ impl Error {
         ))
     }
 
+    /// An expression that reaches into a key attribute. `kind` is `Key` or `IndexKey`.
+    pub fn key_not_scalar(kind: &str, name: &str) -> Error {
+        Error::validation(format!(
+            "Key attributes must be scalars; list random access '[]' and map lookup '.' are not allowed: {kind}: {name}"
+        ))
+    }
+
     /// A filter on a key attribute. `filter` is `Filter Expression` or `QueryFilter`.
     pub fn filter_on_key(filter: &str, name: &str) -> Error {
         Error::validation(format!(
