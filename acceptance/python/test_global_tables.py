@@ -110,7 +110,8 @@ def test_the_cli_switches_a_stream_on_and_makes_a_replica(server, client, away):
         "--replica-updates", json.dumps([{"Create": {"RegionName": AWAY}}]),
     )
     assert made["TableDescription"]["TableStatus"] == "UPDATING"
-    assert made["TableDescription"]["Replicas"] == []
+    shown = [(replica["RegionName"], replica["ReplicaStatus"]) for replica in made["TableDescription"]["Replicas"]]
+    assert shown == [(AWAY, "CREATING")]
     until(lambda: replicas(client, "AppTable") == [(AWAY, "ACTIVE")])
     assert replicas(away, "AppTable") == [(HOME, "ACTIVE")]
     assert value(away, "AppTable", "before") == "1"

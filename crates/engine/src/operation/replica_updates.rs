@@ -4,9 +4,8 @@
 use std::sync::Arc;
 
 use api::{
-    CreateReplicationGroupMemberAction, Error, ReplicaGlobalSecondaryIndex, ReplicaStatus, StreamViewType,
-    TableClass, TableDescription, TableStatus, UpdateReplicationGroupMemberAction, UpdateTableInput,
-    UpdateTableOutput,
+    CreateReplicationGroupMemberAction, Error, ReplicaGlobalSecondaryIndex, StreamViewType, TableClass,
+    TableDescription, TableStatus, UpdateReplicationGroupMemberAction, UpdateTableInput, UpdateTableOutput,
 };
 use store::{Space, StoreError};
 
@@ -153,11 +152,7 @@ async fn create(
     };
     let changed = engine.change_between_writes(table, join).await.map_err(fault::of_store)?;
     let source = changed.ok_or_else(|| Error::resource_not_found_table(&table.name))??;
-    // At first the new member is not listed.
-    let mut answer = answer(engine, &source);
-    answer.replicas.iter_mut().for_each(|replicas| {
-        replicas.retain(|replica| replica.replica_status != Some(ReplicaStatus::Creating));
-    });
+    let answer = answer(engine, &source);
     engine.start_join(&source, &region).await;
     engine.leave_state(&source).await;
     Ok(answer)
