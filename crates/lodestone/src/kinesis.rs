@@ -207,7 +207,7 @@ impl KinesisStream for HttpStream {
             }
             body.push(b']');
             let refused = |status: u16| none(format!("{}{} answers {status}", self.address, self.path));
-            match client::post(&self.address, &self.path, body, TIMEOUT).await {
+            match client::post(&self.address, &self.path, body, None, TIMEOUT).await {
                 Ok((200..=299, _)) => all(records),
                 Ok((429, _)) => PutOutcome { throttled: records.len(), ..refused(429) },
                 Ok((status, _)) => refused(status),
