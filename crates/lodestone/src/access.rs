@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
+use std::fs::File;
 use std::io::Write as _;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
@@ -22,7 +23,7 @@ use crate::{access_file, environment_now};
 /// others. The server reads the file again when it changes.
 #[derive(Args)]
 #[command(after_help = "Examples:
-  lodestone access add alice --policy arn:aws:iam::aws:policy/AdministratorAccess
+  lodestone access add alice --policy arn:aws:iam::aws:policy/AdministratorAccess --out alice.env
   lodestone access add reader --policy reader.json
   lodestone access check reader dynamodb:PutItem arn:aws:dynamodb:us-east-1:000000000000:table/Songs
   lodestone access remove alice
@@ -44,7 +45,9 @@ enum Command {
     Check(Check),
 }
 
-/// Add a user, or another key for one, and print the new key
+/// Add a user, or another key for one, and print the new key, or write it to a file
+///
+/// The secret is shown or written this once.
 ///
 /// The file is made if it isn't there, readable by you alone. It is written as a whole: comments in it are lost. With
 /// LODESTONE_ACCESS_KEY set (32 bytes in base64) the secret is stored encrypted, and the server needs the variable too.
@@ -59,6 +62,9 @@ struct Add {
     /// AmazonDynamoDBFullAccess or AmazonDynamoDBReadOnlyAccess. May be given several times
     #[arg(long, value_name = "FILE|ARN")]
     policy: Vec<String>,
+    /// Write the new key to this file, which must not be there yet and which only you can read, instead of printing it
+    #[arg(long, value_name = "FILE")]
+    out: Option<PathBuf>,
 }
 
 /// Remove a user with all keys, or one key
@@ -113,6 +119,8 @@ impl Add {
         let id = format!("AKIA{}", random_text(b"ABCDEFGHIJKLMNOPQRSTUVWXYZ234567", 16)?);
         let secret = Secret::new(random_text(
             b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/",
+        // Before the key is made: a key whose secret can't be kept is of no use.
+        let output = KeyOutput::open(self.out)?;
             40,
         )?);
         let sealing = access_file::sealing_key()?;
@@ -127,13 +135,13 @@ impl Add {
             }
         }
         let has_policies = !user.policies.is_empty();
-        save(path, &file)?;
+        save(path, &file).inspect_err(|_| output.remove())?;
         let mut text =
             format!("export AWS_ACCESS_KEY_ID={id}\nexport AWS_SECRET_ACCESS_KEY={}\n", secret.expose());
         if !has_policies {
             text.push_str("# The user has no policy and may do nothing yet: add --policy FILE|ARN\n");
         }
-        print(&text);
+        output.write(&text)?;
         Ok(ExitCode::SUCCESS)
     }
 }
@@ -143,6 +151,56 @@ impl Remove {
         let mut file = access_file::read(path)?.content;
         let is_user = |account: &mut Account| account.users.remove(&self.name).is_some();
         let mut removed = file.accounts.get_mut(&self.account).is_some_and(is_user);
+/// Where a new key goes.
+enum KeyOutput {
+    Terminal,
+    File { path: PathBuf, file: File },
+}
+
+impl KeyOutput {
+    fn open(path: Option<PathBuf>) -> Result<KeyOutput, String> {
+        let Some(path) = path else { return KeyOutput::terminal() };
+        let file = File::options().write(true).create_new(true).mode(0o600).open(&path);
+        let file = file.map_err(|error| {
+            format!("can't write the new key to {}: {error}. Name another file with --out", path.display())
+        })?;
+        Ok(KeyOutput::File { path, file })
+    }
+
+    /// Refuses a file that others can read: a shell makes such a file for `>`.
+    fn terminal() -> Result<KeyOutput, String> {
+        let output = rustix::fs::fstat(std::io::stdout()).map_err(|error| error.to_string())?;
+        let is_file =
+            rustix::fs::FileType::from_raw_mode(output.st_mode) == rustix::fs::FileType::RegularFile;
+        match is_file && output.st_mode & 0o077 != 0 {
+            true => Err("others on this machine could read the secret in that file. Write it with: \
+                         lodestone access add … --out FILE"
+                .to_owned()),
+            false => Ok(KeyOutput::Terminal),
+        }
+    }
+
+    fn write(self, text: &str) -> Result<(), String> {
+        match self {
+            KeyOutput::Terminal => print(text),
+            KeyOutput::File { path, mut file } => {
+                let written = file.write_all(text.as_bytes()).and_then(|()| file.sync_all());
+                let shown = path.display();
+                written.map_err(|error| format!("can't write the new key to {shown}: {error}"))?;
+                print(&format!("The new key is in {shown}. Use it with: . {shown}\n"));
+            }
+        }
+        Ok(())
+    }
+
+    /// Removes the file again: there is no key to write.
+    fn remove(&self) {
+        if let KeyOutput::File { path, .. } = self {
+            let _ = std::fs::remove_file(path);
+        }
+    }
+}
+
         for account in file.accounts.values_mut() {
             let lists = account.users.values_mut().map(|user| &mut user.keys);
             for keys in lists.chain(account.root.iter_mut().map(|root| &mut root.keys)) {

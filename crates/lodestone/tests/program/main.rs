@@ -13,6 +13,7 @@ mod model_learn;
 mod model_migrate;
 mod model_prove;
 mod pages;
+mod private_files;
 mod regions;
 mod serve_command;
 mod support;
