@@ -77,15 +77,20 @@ struct Remove {
     account: String,
 }
 
-/// Say whether someone may do something, and why; the exit code is 1 if not
+/// Say whether someone may do something, and why; or which policies allow more than they seem to
+///
+/// With an action and a resource, the exit code is 1 if the answer is no. Without them, the policies of the user, or of
+/// all, are searched for limits on keys and attributes that some requests pass; the exit code is 1 if there is one, and
+/// the statement that closes it is shown.
 #[derive(Args)]
 struct Check {
-    /// A user's name, ROLE/SESSION, an ARN or the id of a key
-    user: String,
+    /// A user's name, ROLE/SESSION, an ARN or the id of a key; all if it is left out
+    user: Option<String>,
     /// Such as dynamodb:GetItem
-    action: String,
+    #[arg(requires = "resource")]
+    action: Option<String>,
     /// An ARN, or * for actions that are about no table
-    resource: String,
+    resource: Option<String>,
     /// A condition key and its value, e.g. dynamodb:LeadingKeys=alice. May be given several times
     #[arg(long = "with", value_name = "KEY=VALUE", value_parser = key_value)]
     context: Vec<(String, String)>,
@@ -114,13 +119,13 @@ impl Access {
 
 impl Add {
     fn run(self, path: &Path) -> Result<ExitCode, String> {
+        // Before the key is made: a key whose secret can't be kept is of no use.
+        let output = KeyOutput::open(self.out)?;
         let mut file = if path.exists() { access_file::read(path)?.content } else { AccessFile::default() };
         let user = file.accounts.entry(self.account.clone()).or_default().users.entry(self.user).or_default();
         let id = format!("AKIA{}", random_text(b"ABCDEFGHIJKLMNOPQRSTUVWXYZ234567", 16)?);
         let secret = Secret::new(random_text(
             b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/",
-        // Before the key is made: a key whose secret can't be kept is of no use.
-        let output = KeyOutput::open(self.out)?;
             40,
         )?);
         let sealing = access_file::sealing_key()?;
@@ -146,11 +151,6 @@ impl Add {
     }
 }
 
-impl Remove {
-    fn run(self, path: &Path) -> Result<ExitCode, String> {
-        let mut file = access_file::read(path)?.content;
-        let is_user = |account: &mut Account| account.users.remove(&self.name).is_some();
-        let mut removed = file.accounts.get_mut(&self.account).is_some_and(is_user);
 /// Where a new key goes.
 enum KeyOutput {
     Terminal,
@@ -201,6 +201,11 @@ impl KeyOutput {
     }
 }
 
+impl Remove {
+    fn run(self, path: &Path) -> Result<ExitCode, String> {
+        let mut file = access_file::read(path)?.content;
+        let is_user = |account: &mut Account| account.users.remove(&self.name).is_some();
+        let mut removed = file.accounts.get_mut(&self.account).is_some_and(is_user);
         for account in file.accounts.values_mut() {
             let lists = account.users.values_mut().map(|user| &mut user.keys);
             for keys in lists.chain(account.root.iter_mut().map(|root| &mut root.keys)) {
@@ -267,8 +272,16 @@ fn key_ids(file: &AccessFile, identity: &iam::Identity) -> Vec<String> {
 
 impl Check {
     fn run(self, path: &Path) -> Result<ExitCode, String> {
-        let loaded = access_file::load(path)?;
-        let identity = loaded.directory.find(&self.user)?;
+        let directory = access_file::load(path)?.directory;
+        let identity = self.user.as_ref().map(|user| directory.find(user)).transpose()?;
+        match (identity, &self.action, &self.resource) {
+            (Some(identity), Some(action), Some(resource)) => self.decide(identity, action, resource),
+            (Some(identity), ..) => Ok(show_weaknesses(std::iter::once(identity))),
+            (None, ..) => Ok(show_weaknesses(directory.identities())),
+        }
+    }
+
+    fn decide(&self, identity: &iam::Identity, action: &str, resource: &str) -> Result<ExitCode, String> {
         let policy = match &self.resource_policy {
             Some(path) => {
                 let text = std::fs::read_to_string(path)
@@ -278,11 +291,11 @@ impl Check {
             }
             None => None,
         };
-        let mut fields = self.resource.splitn(6, ':').skip(3);
+        let mut fields = resource.splitn(6, ':').skip(3);
         let region = fields.next().unwrap_or("us-east-1").to_owned();
         let owner = fields.next().unwrap_or(&identity.account).to_owned();
         // The policy of a table covers its indexes.
-        let attached_to = self.resource.split("/index/").next().unwrap_or(&self.resource);
+        let attached_to = resource.split("/index/").next().unwrap_or(resource);
         let circumstances = Circumstances {
             now: environment_now(),
             source_ip: None,
@@ -291,16 +304,34 @@ impl Check {
             user_agent: None,
         };
         let question = Question {
-            action: &self.action,
-            resource: &self.resource,
+            action,
+            resource,
             owner: &owner,
             policy: policy.as_ref().map(|policy| ResourcePolicy { policy, attached_to }),
             context: &Given(given(&self.context)),
         };
         let decision = iam::evaluate(identity, &circumstances, &question);
-        print(&explanation(&decision, &identity.arn, &self.action, &self.resource));
+        print(&explanation(&decision, &identity.arn, action, resource));
         Ok(if decision.is_allowed() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
     }
+}
+
+/// Shows what is weak in the policies of these identities, with the statements that close it.
+fn show_weaknesses<'a>(identities: impl Iterator<Item = &'a iam::Identity>) -> ExitCode {
+    let mut text = String::new();
+    for identity in identities {
+        for weakness in iam::weaknesses(identity) {
+            let place = name(&weakness.statement);
+            let _ = writeln!(text, "{}, {place}: {}.", identity.arn, weakness.problem);
+            let _ = writeln!(text, "  To close it, add this statement:\n  {}", weakness.remedy);
+        }
+    }
+    if text.is_empty() {
+        print("no policy allows more than it seems to, as far as this command knows\n");
+        return ExitCode::SUCCESS;
+    }
+    print(&text);
+    ExitCode::FAILURE
 }
 
 fn explanation(decision: &Decision, arn: &str, action: &str, resource: &str) -> String {

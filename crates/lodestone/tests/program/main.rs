@@ -1,5 +1,6 @@
 //! The program as its users run it, and the library as a process embeds it.
 
+mod access_check;
 mod administration;
 mod checkpoint_command;
 mod histories;
