@@ -219,7 +219,7 @@ mod tests {
         weaknesses(&identity)
     }
 
-    /// The statement is weak so many times, and is not any more with all remedies.
+    /// The statement has this number of weaknesses, and none with all remedies.
     #[track_caller]
     fn check(statement: &Value, weak: usize) {
         let found = of(&json!([statement]));
