@@ -72,6 +72,6 @@ pub fn sign(request: &[u8], credentials: &Credentials) -> Vec<u8> {
         ("x-amz-date", now.clone()),
         ("x-amz-target", target.to_owned()),
     ];
-    let signature = authorization(credentials, ("us-east-1", "dynamodb"), &headers, body.as_bytes());
+    let signature = authorization(credentials, ("us-east-1", "dynamodb"), "/", &headers, body.as_bytes());
     request.replacen(DATE, &now, 1).replacen(AUTHORIZATION, &signature, 1).into_bytes()
 }

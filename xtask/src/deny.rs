@@ -1,7 +1,7 @@
 //! `cargo xtask deny`: licences, bans and sources of everything in Cargo.lock, by the rules of deny.toml.
 //!
-//! It does not look for security advisories: their database is outside the package registries, and this
-//! command must also work on a machine that reaches only those.
+//! Security advisories are `advisories.rs`: their database is outside the package registries, and the test command must
+//! also work on a machine that reaches only those.
 
 use anyhow::Result;
 

@@ -8,6 +8,7 @@ use anyhow::{Result, anyhow};
 use clap::{Parser, Subcommand};
 
 mod acceptance;
+mod advisories;
 mod bench;
 mod budget;
 mod cluster;
@@ -65,6 +66,8 @@ enum Chore {
     Tidy,
     /// Check the dependencies: licences, duplicates, sources
     Deny,
+    /// Check the dependencies against known security advisories
+    Advisories(advisories::AdvisoriesOptions),
     /// Run the AWS clients against the binary
     Acceptance(acceptance::AcceptanceOptions),
     /// Several servers on PostgreSQL that look like one `lodestone`; for the AWS clients' tests
@@ -123,6 +126,7 @@ fn run(chore: Chore) -> Result<bool> {
         Chore::Codegen { check } => codegen::run(check).map_err(|error| anyhow!("{error}")),
         Chore::Tidy => tidy::run(),
         Chore::Deny => deny::run(),
+        Chore::Advisories(options) => advisories::run(&options),
         Chore::Acceptance(options) => acceptance::run(&options, &mut report::Report::default()),
         Chore::StandIn(options) => stand_in::run(&options),
         Chore::Studio(options) => studio::check(&options, &mut report::Report::default()),

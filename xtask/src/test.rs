@@ -21,8 +21,8 @@ use crate::report::{Failure, Outcome, Report, Test};
 use crate::rust_tests::{self, Workspace};
 use crate::victim::now_us;
 use crate::{
-    acceptance, bench, cluster, codegen, crash, damage, deny, evidence, fuzz, recovery, regions, replay,
-    round_trip, studio, tidy, tools,
+    acceptance, advisories, bench, cluster, codegen, crash, damage, deny, evidence, fuzz, recovery, regions,
+    replay, round_trip, studio, tidy, tools,
 };
 
 /// How many of the slowest tests are listed.
@@ -49,6 +49,7 @@ enum Step {
     Codegen,
     Clippy,
     Deny,
+    Advisories,
     Rust,
     Acceptance,
     Studio,
@@ -247,6 +248,7 @@ impl Step {
                 "warnings",
             ])),
             Step::Deny => deny::run(),
+            Step::Advisories => advisories::run(&advisories::AdvisoriesOptions::default()),
             Step::Rust => rust(report),
             Step::Acceptance => {
                 let embedded = acceptance::run(&acceptance::AcceptanceOptions::default(), report);

@@ -29,6 +29,8 @@ const TIMEOUT: Duration = Duration::from_secs(60);
 /// The same for a brief answer, and how long one may be.
 const BRIEF_TIMEOUT: Duration = Duration::from_secs(30);
 const BRIEF_BYTES_MAX: usize = 1 << 20;
+/// The content type of requests to a path.
+const JSON: &str = "application/json";
 
 /// The service that requests are signed for, and the form of its JSON.
 #[derive(Clone, Copy)]
@@ -137,11 +139,10 @@ impl Client {
     }
 
     fn request(&self, target: &str, body: Bytes) -> Result<Request<Full<Bytes>>, Failure> {
-        let now = humantime::format_rfc3339_seconds(now()).to_string().replace(['-', ':'], "");
         let mut headers = vec![
             ("content-type", self.dialect.content_type.to_owned()),
             ("host", self.address.authority().to_owned()),
-            ("x-amz-date", now),
+            ("x-amz-date", signing_time()),
             ("x-amz-target", target.to_owned()),
         ];
         if let Some(token) = &self.credentials.session_token {
@@ -150,6 +151,7 @@ impl Client {
         let authorization = signature::authorization(
             &self.credentials,
             (&self.region, self.dialect.signing_name),
+            "/",
             &headers,
             &body,
         );
@@ -178,17 +180,46 @@ impl Client {
     }
 }
 
-/// Sends JSON to a path of a Lodestone server, for what is no operation of DynamoDB. The answer is its status
-/// and body.
+/// What signs a request to a path: the credentials, and the Region and service that the signature is for.
+#[derive(Clone, Copy)]
+pub struct PathSigner<'a> {
+    pub credentials: &'a Credentials,
+    pub region: &'a str,
+    pub service: &'a str,
+}
+
+impl PathSigner<'_> {
+    /// The headers of a signed request, sorted by name, with `authorization` at the end.
+    fn sign(self, address: &Address, path: &str, body: &[u8]) -> Vec<(&'static str, String)> {
+        let mut headers = vec![
+            ("content-type", JSON.to_owned()),
+            ("host", address.authority().to_owned()),
+            ("x-amz-date", signing_time()),
+        ];
+        headers.extend(self.credentials.session_token.clone().map(|token| ("x-amz-security-token", token)));
+        let scope = (self.region, self.service);
+        let authorization = signature::authorization(self.credentials, scope, path, &headers, body);
+        headers.push(("authorization", authorization));
+        headers
+    }
+}
+
+/// Sends JSON to a path, for what is no operation of DynamoDB. The answer is its status and body.
 pub fn post<'a>(
     address: &'a Address,
     path: &'a str,
     body: Vec<u8>,
+    signer: Option<PathSigner<'a>>,
     timeout: Duration,
 ) -> BoxFuture<'a, Result<(u16, Vec<u8>), String>> {
     Box::pin(async move {
         let http = http_client(address, None).map_err(|error| error.to_string())?;
-        let request = Request::post(format!("{address}{path}")).header("content-type", "application/json");
+        let headers = match signer {
+            Some(signer) => signer.sign(address, path, &body),
+            None => vec![("content-type", JSON.to_owned())],
+        };
+        let request = Request::post(format!("{address}{path}"));
+        let request = headers.into_iter().fold(request, |request, (name, value)| request.header(name, value));
         let request = request.body(Full::new(Bytes::from(body))).map_err(|error| error.to_string())?;
         let unreachable = |error: &dyn std::error::Error| format!("{address}: {}", innermost_cause(error));
         let exchange = async {
@@ -234,6 +265,11 @@ fn dynamodb_error(status: StatusCode, body: &[u8]) -> Option<Failure> {
     ];
     let is_transient = status.is_server_error() || busy.contains(&error.kind);
     Some(Failure { error, is_transient })
+}
+
+/// The time as `x-amz-date` has it.
+fn signing_time() -> String {
+    humantime::format_rfc3339_seconds(now()).to_string().replace(['-', ':'], "")
 }
 
 #[expect(clippy::disallowed_methods, reason = "a signature contains the time")]

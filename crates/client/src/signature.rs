@@ -1,4 +1,4 @@
-//! AWS Signature Version 4, for the only kind of request that this client sends: POST to `/`, no query.
+//! AWS Signature Version 4, for the only kind of request that this client sends: POST, no query.
 //!
 //! The signature covers a hash of the canonical request. The signing key is derived from the secret, the
 //! day, the Region and the service, so it is useless elsewhere.
@@ -11,10 +11,12 @@ use crate::Credentials;
 const ALGORITHM: &str = "AWS4-HMAC-SHA256";
 const TERMINATOR: &str = "aws4_request";
 
-/// The value of `Authorization`. The headers must be sorted by name and contain `x-amz-date`.
+/// The value of `Authorization`. The path has only letters, digits, `-` and `/`. The headers must be sorted by name and
+/// contain `x-amz-date`.
 pub fn authorization(
     credentials: &Credentials,
     (region, service): (&str, &str),
+    path: &str,
     headers: &[(&str, String)],
     body: &[u8],
 ) -> String {
@@ -22,7 +24,7 @@ pub fn authorization(
     let day = time.split('T').next().unwrap_or_default();
     let names = headers.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(";");
     let lines: String = headers.iter().map(|(name, value)| format!("{name}:{value}\n")).collect();
-    let request = format!("POST\n/\n\n{lines}\n{names}\n{}", hexadecimal(&Sha256::digest(body)));
+    let request = format!("POST\n{path}\n\n{lines}\n{names}\n{}", hexadecimal(&Sha256::digest(body)));
 
     let scope = format!("{day}/{region}/{service}/{TERMINATOR}");
     let signed = format!("{ALGORITHM}\n{time}\n{scope}\n{}", hexadecimal(&Sha256::digest(request)));
@@ -71,7 +73,13 @@ mod tests {
              SignedHeaders={names}, Signature={signature}"
         );
         assert_eq!(
-            authorization(&credentials, ("eu-west-1", "dynamodb"), &headers, br#"{"TableName":"Songs"}"#),
+            authorization(
+                &credentials,
+                ("eu-west-1", "dynamodb"),
+                "/",
+                &headers,
+                br#"{"TableName":"Songs"}"#
+            ),
             expected
         );
     }

@@ -38,6 +38,11 @@ impl Authority {
         *self.directory.write() = Arc::new(directory);
     }
 
+    /// The account whose users may be allowed to administer the server.
+    pub fn operator_account(&self) -> String {
+        self.directory.read().operator.clone()
+    }
+
     /// Checks the head of a request to this service. No body is needed, so a sender without a known key costs
     /// nothing more.
     pub fn claim<'h>(

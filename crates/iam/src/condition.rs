@@ -127,6 +127,11 @@ impl Condition {
         Ok(Condition { quantifier, operator: kind, negated, if_exists, key: key.to_lowercase(), listed })
     }
 
+    /// The key that it asks about, in lower case.
+    pub fn key(&self) -> &str {
+        &self.key
+    }
+
     /// The keys of the variables that have no default.
     pub fn required_keys(&self) -> impl Iterator<Item = &str> {
         let patterns = self.listed.iter().flat_map(|listed| match listed {

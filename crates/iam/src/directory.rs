@@ -14,12 +14,18 @@ use crate::{Identity, IdentityKind, Policy, PolicyUse, SealingKey, managed_polic
 /// Signing keys that are kept of each access key: one for each day, Region and service in use, and some to spare.
 const DERIVED_KEYS_MAX: usize = 16;
 
+/// The operator's account in a file with several, if the file does not name another one.
+const DEFAULT_ACCOUNT: &str = "000000000000";
+
 /// Everyone who can sign requests.
 #[derive(Debug)]
 pub struct Directory {
     keys: HashMap<String, Arc<AccessKey>>,
     identities: Vec<Arc<Identity>>,
     pub(crate) hosts: Vec<String>,
+    /// The account that the server belongs to: the one that the file names, else its only one, else the default
+    /// account. The users of other accounts can't administer it, because a server has the tables of all accounts.
+    pub(crate) operator: String,
 }
 
 /// What is wrong with an access file.
@@ -71,7 +77,7 @@ impl Directory {
             builder.account(&place, id, account)?;
         }
         let Builder { keys, identities, .. } = builder;
-        Ok(Directory { keys, identities, hosts: file.hosts.clone() })
+        Ok(Directory { keys, identities, hosts: file.hosts.clone(), operator: operator(file)? })
     }
 
     pub(crate) fn key(&self, id: &str) -> Option<&Arc<AccessKey>> {
@@ -279,6 +285,16 @@ impl Builder<'_> {
         let policy = Policy::parse(&text, PolicyUse::Identity)
             .map_err(|problem| error(place, &format!("{name}: {problem}")))?;
         Ok((name, policy))
+    }
+}
+
+fn operator(file: &AccessFile) -> Result<String, DirectoryError> {
+    let mut accounts = file.accounts.keys();
+    match (&file.operator, accounts.next(), accounts.next()) {
+        (Some(named), ..) if file.accounts.contains_key(named) => Ok(named.clone()),
+        (Some(_), ..) => Err(error("operator", "name one of the accounts of this file")),
+        (None, Some(only), None) => Ok(only.clone()),
+        (None, ..) => Ok(DEFAULT_ACCOUNT.to_owned()),
     }
 }
 

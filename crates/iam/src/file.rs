@@ -30,6 +30,10 @@ pub struct AccessFile {
     /// Further values of `Host` that clients may have signed, for a server behind a proxy that changes it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub hosts: Vec<String>,
+    /// The account whose users may be allowed to administer the server; see [`Directory`](crate::Directory) for the
+    /// default.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub operator: Option<String>,
     /// By their ids of twelve digits.
     #[serde(default)]
     pub accounts: BTreeMap<String, Account>,

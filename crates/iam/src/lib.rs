@@ -15,6 +15,7 @@
 //! | who sent a request? | `signature.rs`: the parts and the checks that need no key; `canonical.rs`: what is signed; `authority.rs` verifies |
 //! | what is a policy? | `policy.rs`, with `pattern.rs`, `condition.rs`, `principal.rs`; `canonical_policy.rs` prints it |
 //! | may this identity do this? | `evaluate.rs`: the answer names the statement that decides |
+//! | which policies look safe and are not? | `weakness.rs` |
 //! | where does a running server get keys from? | `lodestone/access_file.rs` loads and follows the file; `lodestone/access.rs` is the command |
 
 #![warn(missing_docs)]
@@ -35,6 +36,7 @@ mod principal;
 mod sealed;
 pub mod signature;
 mod time;
+mod weakness;
 
 pub use authority::{Authority, Claim};
 pub use context::{Circumstances, Context, NoContext};
@@ -47,3 +49,4 @@ pub use managed::{MANAGED_POLICIES, managed_policy};
 pub use policy::{Effect, POLICY_BYTES_MAX, Policy, PolicyError, PolicyUse};
 pub use sealed::{SealError, SealingKey};
 pub use signature::SignatureError;
+pub use weakness::{Weakness, weaknesses};

@@ -68,6 +68,8 @@ pub(crate) struct Statement {
     /// `None` in a resource policy that does not name any: the resource that has the policy.
     resources: Option<Scope<Resource>>,
     conditions: Vec<Condition>,
+    /// `Resource` or `NotResource`, and its values as written.
+    written_resources: (&'static str, Vec<String>),
     /// Condition keys that variables need. Without one of them the statement matches nothing.
     required_keys: Vec<String>,
 }
@@ -228,6 +230,10 @@ impl Statement {
         }
         let actions = scope("Action", written.action, written.not_action)?;
         let actions = actions.ok_or("a statement needs Action or NotAction")?.try_map(read_actions)?;
+        let written_resources = match (&written.resource, &written.not_resource) {
+            (None, Some(all_but)) => ("NotResource", all_but.values.clone()),
+            (only, _) => ("Resource", only.as_ref().map_or_else(Vec::new, |only| only.values.clone())),
+        };
         let resources = scope("Resource", written.resource, written.not_resource)?;
         let resources =
             resources.map(|it| it.try_map(|texts| read_resources(texts, variables))).transpose()?;
@@ -249,7 +255,17 @@ impl Statement {
             .collect();
         required_keys.sort();
         required_keys.dedup();
-        Ok(Statement { sid: written.sid, effect, principals, actions, resources, conditions, required_keys })
+        let sid = written.sid;
+        Ok(Statement {
+            sid,
+            effect,
+            principals,
+            actions,
+            resources,
+            conditions,
+            written_resources,
+            required_keys,
+        })
     }
 
     /// How closely the statement names the identity. A policy of an identity is its own.
@@ -265,11 +281,35 @@ impl Statement {
         }
     }
 
+    /// Whether the statement is about this action, which is in lower case.
+    pub fn has_action(&self, action: &str) -> bool {
+        self.actions.contains(|pattern| pattern.matches(action, &|_| None))
+    }
+
+    pub fn conditions(&self) -> &[Condition] {
+        &self.conditions
+    }
+
+    /// `Resource` or `NotResource`, and its values as written.
+    pub fn written_resources(&self) -> (&'static str, &[String]) {
+        (self.written_resources.0, &self.written_resources.1)
+    }
+
+    /// Whether it is plain from what is written that all resources of the other statement are resources of this one.
+    pub fn covers_resources_of(&self, other: &Statement) -> bool {
+        let covers = |ours: &[Resource], theirs: &[Resource]| theirs.iter().all(|it| ours.contains(it));
+        match (&self.resources, &other.resources) {
+            (Some(Scope::Only(ours)), _) if ours.contains(&Resource::Any) => true,
+            (Some(Scope::Only(ours)), Some(Scope::Only(theirs))) => covers(ours, theirs),
+            (ours, theirs) => ours == theirs,
+        }
+    }
+
     /// Whether the statement is about this action on this resource, and its conditions hold. `attached_to` is the
     /// resource that has the policy.
     pub fn matches(&self, action: &str, resource: &str, attached_to: Option<&str>, keys: &Keys<'_>) -> bool {
         let resolve = |key: &str| keys.variable(key);
-        self.actions.contains(|pattern| pattern.matches(action, &|_| None))
+        self.has_action(action)
             && self.required_keys.iter().all(|key| resolve(key).is_some())
             && match &self.resources {
                 Some(resources) => resources.contains(|it| it.matches(resource, &resolve)),

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
+use std::fs::File;
 use std::io::Write as _;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
@@ -22,7 +23,7 @@ use crate::{access_file, environment_now};
 /// others. The server reads the file again when it changes.
 #[derive(Args)]
 #[command(after_help = "Examples:
-  lodestone access add alice --policy arn:aws:iam::aws:policy/AdministratorAccess
+  lodestone access add alice --policy arn:aws:iam::aws:policy/AdministratorAccess --out alice.env
   lodestone access add reader --policy reader.json
   lodestone access check reader dynamodb:PutItem arn:aws:dynamodb:us-east-1:000000000000:table/Songs
   lodestone access remove alice
@@ -44,7 +45,9 @@ enum Command {
     Check(Check),
 }
 
-/// Add a user, or another key for one, and print the new key
+/// Add a user, or another key for one, and print the new key, or write it to a file
+///
+/// The secret is shown or written this once.
 ///
 /// The file is made if it isn't there, readable by you alone. It is written as a whole: comments in it are lost. With
 /// LODESTONE_ACCESS_KEY set (32 bytes in base64) the secret is stored encrypted, and the server needs the variable too.
@@ -59,6 +62,9 @@ struct Add {
     /// AmazonDynamoDBFullAccess or AmazonDynamoDBReadOnlyAccess. May be given several times
     #[arg(long, value_name = "FILE|ARN")]
     policy: Vec<String>,
+    /// Write the new key to this file, which must not be there yet and which only you can read, instead of printing it
+    #[arg(long, value_name = "FILE")]
+    out: Option<PathBuf>,
 }
 
 /// Remove a user with all keys, or one key
@@ -71,15 +77,20 @@ struct Remove {
     account: String,
 }
 
-/// Say whether someone may do something, and why; the exit code is 1 if not
+/// Say whether someone may do something, and why; or which policies allow more than they seem to
+///
+/// With an action and a resource, the exit code is 1 if the answer is no. Without them, the policies of the user, or of
+/// all, are searched for limits on keys and attributes that some requests pass; the exit code is 1 if there is one, and
+/// the statement that closes it is shown.
 #[derive(Args)]
 struct Check {
-    /// A user's name, ROLE/SESSION, an ARN or the id of a key
-    user: String,
+    /// A user's name, ROLE/SESSION, an ARN or the id of a key; all if it is left out
+    user: Option<String>,
     /// Such as dynamodb:GetItem
-    action: String,
+    #[arg(requires = "resource")]
+    action: Option<String>,
     /// An ARN, or * for actions that are about no table
-    resource: String,
+    resource: Option<String>,
     /// A condition key and its value, e.g. dynamodb:LeadingKeys=alice. May be given several times
     #[arg(long = "with", value_name = "KEY=VALUE", value_parser = key_value)]
     context: Vec<(String, String)>,
@@ -108,6 +119,8 @@ impl Access {
 
 impl Add {
     fn run(self, path: &Path) -> Result<ExitCode, String> {
+        // Before the key is made: a key whose secret can't be kept is of no use.
+        let output = KeyOutput::open(self.out)?;
         let mut file = if path.exists() { access_file::read(path)?.content } else { AccessFile::default() };
         let user = file.accounts.entry(self.account.clone()).or_default().users.entry(self.user).or_default();
         let id = format!("AKIA{}", random_text(b"ABCDEFGHIJKLMNOPQRSTUVWXYZ234567", 16)?);
@@ -127,14 +140,64 @@ impl Add {
             }
         }
         let has_policies = !user.policies.is_empty();
-        save(path, &file)?;
+        save(path, &file).inspect_err(|_| output.remove())?;
         let mut text =
             format!("export AWS_ACCESS_KEY_ID={id}\nexport AWS_SECRET_ACCESS_KEY={}\n", secret.expose());
         if !has_policies {
             text.push_str("# The user has no policy and may do nothing yet: add --policy FILE|ARN\n");
         }
-        print(&text);
+        output.write(&text)?;
         Ok(ExitCode::SUCCESS)
+    }
+}
+
+/// Where a new key goes.
+enum KeyOutput {
+    Terminal,
+    File { path: PathBuf, file: File },
+}
+
+impl KeyOutput {
+    fn open(path: Option<PathBuf>) -> Result<KeyOutput, String> {
+        let Some(path) = path else { return KeyOutput::terminal() };
+        let file = File::options().write(true).create_new(true).mode(0o600).open(&path);
+        let file = file.map_err(|error| {
+            format!("can't write the new key to {}: {error}. Name another file with --out", path.display())
+        })?;
+        Ok(KeyOutput::File { path, file })
+    }
+
+    /// Refuses a file that others can read: a shell makes such a file for `>`.
+    fn terminal() -> Result<KeyOutput, String> {
+        let output = rustix::fs::fstat(std::io::stdout()).map_err(|error| error.to_string())?;
+        let is_file =
+            rustix::fs::FileType::from_raw_mode(output.st_mode) == rustix::fs::FileType::RegularFile;
+        match is_file && output.st_mode & 0o077 != 0 {
+            true => Err("others on this machine could read the secret in that file. Write it with: \
+                         lodestone access add … --out FILE"
+                .to_owned()),
+            false => Ok(KeyOutput::Terminal),
+        }
+    }
+
+    fn write(self, text: &str) -> Result<(), String> {
+        match self {
+            KeyOutput::Terminal => print(text),
+            KeyOutput::File { path, mut file } => {
+                let written = file.write_all(text.as_bytes()).and_then(|()| file.sync_all());
+                let shown = path.display();
+                written.map_err(|error| format!("can't write the new key to {shown}: {error}"))?;
+                print(&format!("The new key is in {shown}. Use it with: . {shown}\n"));
+            }
+        }
+        Ok(())
+    }
+
+    /// Removes the file again: there is no key to write.
+    fn remove(&self) {
+        if let KeyOutput::File { path, .. } = self {
+            let _ = std::fs::remove_file(path);
+        }
     }
 }
 
@@ -209,8 +272,16 @@ fn key_ids(file: &AccessFile, identity: &iam::Identity) -> Vec<String> {
 
 impl Check {
     fn run(self, path: &Path) -> Result<ExitCode, String> {
-        let loaded = access_file::load(path)?;
-        let identity = loaded.directory.find(&self.user)?;
+        let directory = access_file::load(path)?.directory;
+        let identity = self.user.as_ref().map(|user| directory.find(user)).transpose()?;
+        match (identity, &self.action, &self.resource) {
+            (Some(identity), Some(action), Some(resource)) => self.decide(identity, action, resource),
+            (Some(identity), ..) => Ok(show_weaknesses(std::iter::once(identity))),
+            (None, ..) => Ok(show_weaknesses(directory.identities())),
+        }
+    }
+
+    fn decide(&self, identity: &iam::Identity, action: &str, resource: &str) -> Result<ExitCode, String> {
         let policy = match &self.resource_policy {
             Some(path) => {
                 let text = std::fs::read_to_string(path)
@@ -220,11 +291,11 @@ impl Check {
             }
             None => None,
         };
-        let mut fields = self.resource.splitn(6, ':').skip(3);
+        let mut fields = resource.splitn(6, ':').skip(3);
         let region = fields.next().unwrap_or("us-east-1").to_owned();
         let owner = fields.next().unwrap_or(&identity.account).to_owned();
         // The policy of a table covers its indexes.
-        let attached_to = self.resource.split("/index/").next().unwrap_or(&self.resource);
+        let attached_to = resource.split("/index/").next().unwrap_or(resource);
         let circumstances = Circumstances {
             now: environment_now(),
             source_ip: None,
@@ -233,16 +304,34 @@ impl Check {
             user_agent: None,
         };
         let question = Question {
-            action: &self.action,
-            resource: &self.resource,
+            action,
+            resource,
             owner: &owner,
             policy: policy.as_ref().map(|policy| ResourcePolicy { policy, attached_to }),
             context: &Given(given(&self.context)),
         };
         let decision = iam::evaluate(identity, &circumstances, &question);
-        print(&explanation(&decision, &identity.arn, &self.action, &self.resource));
+        print(&explanation(&decision, &identity.arn, action, resource));
         Ok(if decision.is_allowed() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
     }
+}
+
+/// Shows what is weak in the policies of these identities, with the statements that close it.
+fn show_weaknesses<'a>(identities: impl Iterator<Item = &'a iam::Identity>) -> ExitCode {
+    let mut text = String::new();
+    for identity in identities {
+        for weakness in iam::weaknesses(identity) {
+            let place = name(&weakness.statement);
+            let _ = writeln!(text, "{}, {place}: {}.", identity.arn, weakness.problem);
+            let _ = writeln!(text, "  To close it, add this statement:\n  {}", weakness.remedy);
+        }
+    }
+    if text.is_empty() {
+        print("no policy allows more than it seems to, as far as this command knows\n");
+        return ExitCode::SUCCESS;
+    }
+    print(&text);
+    ExitCode::FAILURE
 }
 
 fn explanation(decision: &Decision, arn: &str, action: &str, resource: &str) -> String {

@@ -1,13 +1,14 @@
 //! Administration: what commands such as `lodestone heat` ask of a server on the same machine, and what answers there.
 //!
-//! A request is a POST with JSON to a path below `/lodestone/`. Only programs on the server's machine may send one
-//! (`server/src/administration.rs`). What a task answers is in the file of its command.
+//! A request is a POST with JSON to a path below `/lodestone/`. Only programs on the server's machine may send one, and
+//! they sign it (`server/src/administration.rs`). What a task answers is in the file of its command.
 
 use std::sync::Arc;
 use std::time::Duration;
 
+use api::ErrorKind;
 use bytes::Bytes;
-use client::Address;
+use client::{Address, Credentials, PathSigner};
 use http::{Response, StatusCode};
 use lodestone::Database;
 use serde_json::{Value, json};
@@ -15,19 +16,66 @@ use server::{Administration, PageAnswer, Task, Watched};
 use studio::Watch;
 use tokio::sync::Notify;
 
-use crate::{capacity, checkpoint, fault, heat, region, requests};
+use crate::{capacity, checkpoint, fault, heat, operator_token, region, requests};
 
-/// What a server on this machine answers to a request of its operator.
-pub async fn administer(url: &str, path: &str, body: &Value, timeout: Duration) -> Result<Value, String> {
-    let address: Address = url.parse().map_err(|error: client::AddressError| error.to_string())?;
-    let (status, answer) = client::post(&address, path, body.to_string().into_bytes(), timeout).await?;
-    let answer: Value = serde_json::from_slice(&answer).unwrap_or_default();
-    let message = answer["message"].as_str().or_else(|| answer["Message"].as_str());
-    match (status, message) {
-        (200, _) => Ok(answer),
-        (_, Some(message)) => Err(message.to_owned()),
-        (404, None) => Err(format!("{address} does not know {path}; is a Lodestone of this version there?")),
-        (_, None) => Err(format!("{address} answers with status {status}")),
+/// A request of the operator to a server on this machine.
+pub struct OperatorRequest<'a> {
+    pub url: &'a str,
+    pub region: &'a str,
+    pub path: &'a str,
+    pub body: &'a Value,
+    pub timeout: Duration,
+}
+
+/// Why a request was refused.
+struct Refusal {
+    /// The server does not know the key that signed the request.
+    is_by_unknown_key: bool,
+    message: String,
+}
+
+impl OperatorRequest<'_> {
+    /// What the server answers. A server with an access file wants the usual credentials, and one without wants the
+    /// operator's token. The command can't know which it is, so it tries the second when the first is unknown there.
+    pub async fn send(&self, usual: Option<Credentials>) -> Result<Value, String> {
+        let unknown = match &usual {
+            Some(credentials) => match self.attempt(credentials).await {
+                Err(Refusal { is_by_unknown_key: true, message }) => Some(message),
+                answer => return answer.map_err(|refusal| refusal.message),
+            },
+            None => None,
+        };
+        match (operator_token::credentials()?, unknown) {
+            (Some(operator), _) => self.attempt(&operator).await.map_err(|refusal| refusal.message),
+            (None, Some(message)) => Err(message),
+            // No key is known: the server says what it wants.
+            (None, None) => self.attempt(&Credentials::local()).await.map_err(|refusal| refusal.message),
+        }
+    }
+
+    async fn attempt(&self, credentials: &Credentials) -> Result<Value, Refusal> {
+        let other = |message: String| Refusal { is_by_unknown_key: false, message };
+        let address: Address =
+            self.url.parse().map_err(|error: client::AddressError| other(error.to_string()))?;
+        let body = self.body.to_string().into_bytes();
+        let signer = PathSigner { credentials, region: self.region, service: server::SIGNING_NAME };
+        let (path, timeout) = (self.path, self.timeout);
+        let (status, answer) =
+            client::post(&address, path, body, Some(signer), timeout).await.map_err(other)?;
+        let answer: Value = serde_json::from_slice(&answer).unwrap_or_default();
+        let message = answer["message"].as_str().or_else(|| answer["Message"].as_str());
+        match (status, message) {
+            (200, _) => Ok(answer),
+            (_, Some(message)) => {
+                let kind = answer["__type"].as_str().and_then(ErrorKind::from_type_name);
+                let is_by_unknown_key = kind == Some(ErrorKind::UnrecognizedClient);
+                Err(Refusal { is_by_unknown_key, message: message.to_owned() })
+            }
+            (404, None) => {
+                Err(other(format!("{address} does not know {path}; is a Lodestone of this version there?")))
+            }
+            (_, None) => Err(other(format!("{address} answers with status {status}"))),
+        }
     }
 }
 
@@ -99,7 +147,8 @@ impl std::fmt::Debug for Administrator {
 }
 
 impl Administration for Administrator {
-    fn answer(&self, task: Task, body: Bytes) -> PageAnswer<'_> {
+    fn answer(&self, task: Task, account: Option<Arc<str>>, body: Bytes) -> PageAnswer<'_> {
+        let body = account.map_or_else(|| body.clone(), |account| about_account(&body, &account));
         Box::pin(async move { response(self.carry_out(task, &body).await) })
     }
 
@@ -110,6 +159,17 @@ impl Administration for Administrator {
     fn watch(&self, watched: &Watched<'_>) {
         let Watched { account, region, operation, body, answer } = *watched;
         self.watch.note((account, region), operation, body, answer);
+    }
+}
+
+/// The same request, about the tables of this account if it names one.
+fn about_account(body: &Bytes, account: &str) -> Bytes {
+    match serde_json::from_slice::<Value>(body) {
+        Ok(mut request) if request.get("account").is_some() => {
+            request["account"] = json!(account);
+            request.to_string().into()
+        }
+        _ => body.clone(),
     }
 }
 

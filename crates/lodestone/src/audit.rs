@@ -1,6 +1,8 @@
 //! The audit log of `lodestone serve`: where it is written, and what is in it.
 
-use std::path::PathBuf;
+use std::fs::DirBuilder;
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -14,7 +16,7 @@ const FILE_NAME: &str = "audit.jsonl";
 #[derive(Args)]
 pub struct AuditArguments {
     /// Record every request in this file, or in audit.jsonl in this folder: who did what to which table, one line of
-    /// JSON each
+    /// JSON each. A folder that isn't there is made if its name ends in a slash
     ///
     /// Items are left out. When the file is 100 MiB large or a day old, it gets the time into its name and a new one
     /// is begun; the last 14 are kept. If it can't be written, requests are served and the lines are lost, which the
@@ -55,7 +57,7 @@ impl AuditArguments {
     /// None if nothing is recorded.
     pub fn open(&self) -> Result<Option<Auditing>, String> {
         let Some(path) = &self.audit else { return Ok(None) };
-        let path = if path.is_dir() { path.join(FILE_NAME) } else { path.clone() };
+        let path = file_of(path)?;
         let file = AuditFile {
             path: path.clone(),
             bytes_max: self.audit_max_size << 20,
@@ -69,6 +71,15 @@ impl AuditArguments {
         let audit = Audit::new(log.clone()).with_bodies(self.audit_bodies).required(self.audit_required);
         Ok(Some(Auditing { audit, log }))
     }
+}
+
+/// The file to write. A path that ends in a slash is a folder, and is made if it isn't there, for its owner alone.
+fn file_of(path: &Path) -> Result<PathBuf, String> {
+    if path.as_os_str().as_encoded_bytes().ends_with(b"/") {
+        let made = DirBuilder::new().recursive(true).mode(0o700).create(path);
+        made.map_err(|error| format!("can't make the folder {} for --audit: {error}", path.display()))?;
+    }
+    Ok(if path.is_dir() { path.join(FILE_NAME) } else { path.to_owned() })
 }
 
 impl Auditing {

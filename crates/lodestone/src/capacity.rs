@@ -1,7 +1,6 @@
 //! `lodestone capacity`: how a table uses its throughput, and what AWS would have throttled.
 //!
-//! A server answers at `POST /lodestone/capacity` with `{"table", "account", "region"}`, which only programs on its
-//! machine may ask.
+//! A server answers at `POST /lodestone/capacity` with `{"table", "account", "region"}`, which the operator signs.
 
 use std::time::Duration;
 

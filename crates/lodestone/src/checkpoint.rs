@@ -1,7 +1,7 @@
 //! `lodestone checkpoint`: an instant physical copy of all tables of a data folder.
 //!
 //! A running server takes it itself: the command asks for it at `POST /lodestone/checkpoint` with
-//! `{"folder": "/absolute/path"}`, which only programs on the server's machine may do.
+//! `{"folder": "/absolute/path"}`, which the operator signs.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -12,8 +12,8 @@ use serde_json::{Value, json};
 use store::Store;
 use store_lsm::LsmStore;
 
-use crate::administration::administer;
 use crate::advice;
+use crate::endpoint::EndpointArguments;
 
 const PATH: &str = "/lodestone/checkpoint";
 /// Files that can't be shared are copied, and that may take a while.
@@ -61,7 +61,8 @@ impl Checkpoint {
 
 pub async fn ask_server(url: &str, to: &Path) -> Result<(), String> {
     let folder = to.to_str().ok_or("the name of the folder is no text")?;
-    administer(url, PATH, &json!({"folder": folder}), TIMEOUT).await.map(drop)
+    let server = EndpointArguments::at(url);
+    server.ask_operator_server(PATH, TIMEOUT, &json!({"folder": folder})).await.map(drop)
 }
 
 async fn copy_folder(data: &Path, to: &Path) -> Result<(), String> {

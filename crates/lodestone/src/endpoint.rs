@@ -7,9 +7,9 @@ use client::{Address, Client, Credentials, Environment, ProcessEnvironment};
 use engine::Namespace;
 use serde_json::Value;
 
-use crate::administration::administer;
+use crate::administration::OperatorRequest;
 
-#[derive(Args)]
+#[derive(Args, Default)]
 pub struct EndpointArguments {
     /// The URL of the database: http://localhost:8000, https://dynamodb.eu-west-1.amazonaws.com.
     /// By default AWS_ENDPOINT_URL_DYNAMODB, else AWS_ENDPOINT_URL, else (not for `lodestone model`)
@@ -43,6 +43,11 @@ impl EndpointArguments {
         Client::new(address, region, credentials).map_err(|error| error.to_string())
     }
 
+    /// The server at this address, with the usual Region and credentials.
+    pub fn at(url: &str) -> EndpointArguments {
+        EndpointArguments { endpoint_url: Some(url.to_owned()), ..EndpointArguments::default() }
+    }
+
     /// For commands that take the address as an argument of their own.
     pub fn set_url(&mut self, url: &str) {
         self.endpoint_url = Some(url.to_owned());
@@ -66,8 +71,23 @@ impl EndpointArguments {
     pub fn administer(&self, path: &str, timeout: Duration, body: &Value) -> Result<Value, String> {
         let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
         let runtime = runtime.map_err(|error| format!("can't start the runtime: {error}"))?;
+        runtime.block_on(self.ask_operator_server(path, timeout, body))
+    }
+
+    /// The same, for commands with a runtime of their own.
+    pub async fn ask_operator_server(
+        &self,
+        path: &str,
+        timeout: Duration,
+        body: &Value,
+    ) -> Result<Value, String> {
         let url = self.url().unwrap_or_else(|| URL_DEFAULT.to_owned());
-        runtime.block_on(administer(&url, path, body, timeout))
+        let region = self.region().unwrap_or_else(|| REGION_DEFAULT.to_owned());
+        let usual = match Credentials::find(self.profile.as_deref(), &ProcessEnvironment) {
+            Err(client::CredentialsError::Absent) => None,
+            credentials => Some(credentials.map_err(|error| error.to_string())?),
+        };
+        OperatorRequest { url: &url, region: &region, path, body, timeout }.send(usual).await
     }
 
     /// The Region that the user names.

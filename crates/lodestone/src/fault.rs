@@ -1,6 +1,6 @@
 //! `lodestone fault`: errors and delays on demand, to test how an application takes them.
 //!
-//! A server answers at `POST /lodestone/faults`, which only programs on its machine may ask, with
+//! A server answers at `POST /lodestone/faults`, which the operator signs, with
 //! `{"add": {…}}`, `{"remove": 1}`, `{"remove": "all"}` or `{"list": {}}`. A fault is described in the same words there,
 //! in the file of `lodestone serve --faults` and by the command's flags.
 

@@ -1,7 +1,6 @@
 //! `lodestone heat`: which key ranges of a table were used when, as a picture in the terminal.
 //!
-//! A server answers at `POST /lodestone/heat` with `{"table", "account", "region"}`, which only programs on its
-//! machine may ask.
+//! A server answers at `POST /lodestone/heat` with `{"table", "account", "region"}`, which the operator signs.
 
 use std::time::Duration;
 

@@ -9,6 +9,7 @@
 use std::collections::HashSet;
 use std::fs::{File, OpenOptions};
 use std::io::{Read as _, Seek as _, SeekFrom, Write as _};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::str::FromStr as _;
 use std::sync::Arc;
@@ -143,7 +144,10 @@ fn append_lines(file: &mut File, lines: &[u8]) -> std::io::Result<()> {
 /// Opens a file of lines at its end. What follows its last line break was cut by a crash, and is delivered again.
 fn open_lines(path: &Path) -> std::io::Result<File> {
     const STEP: u64 = 64 * 1024;
-    let mut file = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path)?;
+    let mut options = OpenOptions::new();
+    // Records hold items: only the owner can read them.
+    options.read(true).write(true).create(true).truncate(false).mode(0o600);
+    let mut file = options.open(path)?;
     let mut end = file.seek(SeekFrom::End(0))?;
     while end > 0 {
         let start = end.saturating_sub(STEP);
@@ -207,7 +211,7 @@ impl KinesisStream for HttpStream {
             }
             body.push(b']');
             let refused = |status: u16| none(format!("{}{} answers {status}", self.address, self.path));
-            match client::post(&self.address, &self.path, body, TIMEOUT).await {
+            match client::post(&self.address, &self.path, body, None, TIMEOUT).await {
                 Ok((200..=299, _)) => all(records),
                 Ok((429, _)) => PutOutcome { throttled: records.len(), ..refused(429) },
                 Ok((status, _)) => refused(status),

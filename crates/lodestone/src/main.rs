@@ -26,6 +26,7 @@ mod migrate;
 mod model;
 mod moment;
 mod neighbour;
+mod operator_token;
 mod output;
 mod peer;
 mod places;

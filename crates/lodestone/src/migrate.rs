@@ -17,9 +17,9 @@ use store_lsm::LsmStore;
 use store_postgres::PostgresStore;
 use tokio::time::Instant;
 
-use crate::administration::administer;
 use crate::advice;
 use crate::checkpoint::ask_server;
+use crate::endpoint::EndpointArguments;
 use crate::output::print;
 use crate::progress::Progress;
 
@@ -363,7 +363,8 @@ fn remove_copy(copy: &Path) -> Result<(), String> {
 
 /// Asks the server to end, and takes its folder.
 async fn hand_over(folder: &Path, url: &str, to: &str) -> Result<Box<dyn Store>, String> {
-    administer(url, HAND_OVER, &json!({"to": to}), HAND_OVER_TIME).await?;
+    let server = EndpointArguments::at(url);
+    server.ask_operator_server(HAND_OVER, HAND_OVER_TIME, &json!({"to": to})).await?;
     let began = Instant::now();
     loop {
         match LsmStore::open(folder, store_lsm::Options::default()) {

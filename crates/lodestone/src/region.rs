@@ -1,7 +1,7 @@
 //! `lodestone region`: cuts and heals the links between Regions of a running server, to rehearse what an application does
 //! when a Region of a global table lags or can't be reached; and takes a Region that is lost out of its tables.
 //!
-//! A server answers at `POST /lodestone/regions`, which only programs on its machine may ask, with
+//! A server answers at `POST /lodestone/regions`, which the operator signs, with
 //! `{"cut": ["A", "B"]}`, `{"heal": ["A", "B"]}`, `{"forget": "A"}` or `{"list": {}}`.
 
 use std::time::{Duration, UNIX_EPOCH};

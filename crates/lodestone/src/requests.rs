@@ -1,4 +1,4 @@
-//! `POST /lodestone/requests`, for `lodestone model learn`; only programs on the server's machine may ask.
+//! `POST /lodestone/requests`, for `lodestone model learn`, which the operator signs.
 //!
 //! `{"account", "region", "minutes", "keys"}` begins to watch, where `keys` has the key attributes of each table;
 //! `{}` ends it and hands out what was seen. It ends by itself when the minutes are over.

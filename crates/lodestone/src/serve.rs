@@ -27,7 +27,7 @@ use crate::neighbour::Neighbour;
 use crate::peer::{PeerArguments, ReplicationService};
 use crate::studio_pages::{self, StudioArgument, StudioPages};
 use crate::trigger_service::{self, TriggerService};
-use crate::{access_file, advice, environment_now, fault, places, region};
+use crate::{access_file, advice, environment_now, fault, operator_token, places, region};
 
 /// Serve DynamoDB on one port.
 ///
@@ -307,6 +307,10 @@ impl Serve {
             authority: loaded.into_authority(path),
             now: environment_now,
         });
+        let operator = match &verification {
+            Some(_) => None,
+            None => operator_verification(),
+        };
         let tls = certificate.as_ref().map(|certificate| certificate.tls.clone());
         let audit = auditing.as_ref().map(|auditing| auditing.audit.clone());
         let bounds = self.bounds.limits();
@@ -320,6 +324,7 @@ impl Serve {
             tls,
             audit,
             verification,
+            operator,
             ..self.server_options(studio, &services, administrator)
         };
         server_options.region = self.peers.region();
@@ -531,6 +536,14 @@ async fn watch(certificate: Option<Certificate>) {
         Some(certificate) => certificate.watch().await,
         None => std::future::pending().await,
     }
+}
+
+/// Knows the operator by the token. Without one the server serves its clients, and refuses administration.
+fn operator_verification() -> Option<server::Verification> {
+    let operator = operator_token::verification();
+    operator
+        .inspect_err(|error| tracing::warn!("{error}. Until then `lodestone heat` and others are refused"))
+        .ok()
 }
 
 /// The services beside DynamoDB on the same port.

@@ -10,13 +10,13 @@
 //! 7. reply: packed and counted until it is sent.
 //!
 //! Steps 3 to 7 are [`Exchange::serve`], for DynamoDB, the services beside it, pages and administration alike. Pages
-//! and administration have no callers: pages check requests by themselves, and the operator is known by step 2.
+//! have no callers: they check requests by themselves. Step 2 refuses administration to other machines and to pages.
 //!
 //! The decoder of step 6 parses the JSON anyway. So step 5 parses it only for requests that are about to
 //! be refused, to refuse them for the reason that comes first.
 
 use crate::access::{self, Guard};
-use crate::administration::{self, Administration, Watched};
+use crate::administration::{self, Administration, Task, Watched};
 use crate::audit::{Audit, Record};
 use crate::auth::Verification;
 use crate::budget::{Budget, Busy, Share};
@@ -71,6 +71,7 @@ pub(crate) struct Exchange<B> {
     administration: Option<Arc<dyn Administration>>,
     audit: Option<Audit>,
     verification: Option<Verification>,
+    operator: Option<Verification>,
     /// The only Region that is served.
     region: Option<String>,
 }
@@ -96,6 +97,7 @@ impl<B: Backend> Exchange<B> {
             tls: options.tls,
             audit: options.audit,
             verification: options.verification,
+            operator: options.operator,
             region: options.region,
             peers,
             limits,
@@ -273,9 +275,12 @@ impl<B: Backend> Exchange<B> {
                 Err(error) => sts::error(&error, call.from.request_id),
             }),
             Recipient::Pages(pages) => Answer::Http(pages.answer(call.request()).await),
-            Recipient::Administration(administration, task) => {
-                Answer::Http(administration.answer(task, call.body.bytes.clone()).await)
-            }
+            Recipient::Administration(administration, task) => match self.operator(task, &mut call) {
+                Ok(account) => {
+                    Answer::Http(administration.answer(task, account, call.body.bytes.clone()).await)
+                }
+                Err(error) => Answer::Json(Err(error)),
+            },
         };
         if let Some(record) = call.record {
             answer.end(record);
@@ -293,6 +298,24 @@ impl<B: Backend> Exchange<B> {
             record.note_caller(&caller);
         }
         Ok(caller)
+    }
+
+    /// Refuses a request for administration that the operator has not signed. The account is the caller's if policies
+    /// are enforced; else the operator may ask about all accounts.
+    fn operator(&self, task: Task, call: &mut Call<'_>) -> Result<Option<Arc<str>>, Error> {
+        let has_policies = self.verification.is_some();
+        let verification = self.verification.as_ref().or(self.operator.as_ref());
+        let verification = verification.ok_or_else(administration::without_token)?;
+        let Peer { ip, is_secure, .. } = *call.from.peer;
+        let (head, payload) = (call.head, &call.body.received);
+        let name = administration::SIGNING_NAME;
+        let caller = auth::verified_caller(Some(verification), head, name, payload, ip, is_secure);
+        let caller = caller.map_err(|error| administration::signature_error(error, has_policies))?;
+        if let Some(record) = &mut call.record {
+            record.note_caller(&caller);
+        }
+        task.authorize(&caller, &verification.authority.operator_account())?;
+        Ok(has_policies.then(|| caller.namespace.account.clone()))
     }
 
     async fn reply(

@@ -67,7 +67,7 @@ mod turns;
 
 pub use access::Access;
 pub use address::network;
-pub use administration::{Administration, Task, Watched};
+pub use administration::{Administration, SIGNING_NAME, Task, Watched};
 pub use audit::{Answered, Audit, AuditFile, AuditLog};
 pub use auth::{Verification, caller};
 pub use connection::{Ended, Server, serve_stream};

@@ -129,8 +129,11 @@ pub struct Options {
     pub figures: Option<Arc<dyn Figures>>,
     /// What answers the operator.
     pub administration: Option<Arc<dyn Administration>>,
-    /// What verifies signatures. Without it, anyone may do anything.
+    /// What verifies signatures. Without it, anyone may do anything, except for administration.
     pub verification: Option<Verification>,
+    /// What verifies the operator's signatures if the signatures of clients are not verified. Without either, all
+    /// requests for administration are refused.
+    pub operator: Option<Verification>,
     /// The Region of this server, if others have the other ones.
     pub region: Option<String>,
 }

@@ -7,7 +7,9 @@
 //!
 //! The copy holds every commit that was acknowledged before it was asked for.
 
+use std::fs::{DirBuilder, Permissions};
 use std::io;
+use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::mpsc;
 
@@ -48,13 +50,16 @@ impl Database {
         }
         // The manifest must name the version and the segments that are copied.
         self.follow_tree()?;
-        std::fs::create_dir_all(target)?;
+        DirBuilder::new().recursive(true).mode(0o700).create(target)?;
+        // A folder that was there before, and is empty, may be open to others.
+        std::fs::set_permissions(target, Permissions::from_mode(0o700))?;
         let paths = Paths::of(target, STORE_NEW);
         let copied = self.copy_files(&paths);
         if copied.is_err() {
             let _ = std::fs::remove_dir_all(&paths.store);
         }
         copied?;
+        close_to_others(target)?;
         self.fs.rename(&paths.store, &target.join(STORE))?;
         self.fs.sync_folder(target)?;
         match target.parent().filter(|parent| !parent.as_os_str().is_empty()) {
@@ -125,6 +130,20 @@ impl Database {
         mark.write(end.record, 0)?;
         mark.sync()
     }
+}
+
+/// Lets only the owner read what is in the folder, whatever the umask is and whatever the shared files were.
+fn close_to_others(folder: &Path) -> io::Result<()> {
+    for entry in std::fs::read_dir(folder)? {
+        let entry = entry?;
+        let is_folder = entry.file_type()?.is_dir();
+        let mode = if is_folder { 0o700 } else { 0o600 };
+        std::fs::set_permissions(entry.path(), Permissions::from_mode(mode))?;
+        if is_folder {
+            close_to_others(&entry.path())?;
+        }
+    }
+    Ok(())
 }
 
 /// A hard link, or a copy if the target is on another file system.

@@ -3,12 +3,16 @@
 //! What always holds:
 //! - An object is visible whole or not at all: folders get a file under another name, synced and then renamed.
 //! - A key names nothing outside its bucket.
+//! - Only the owner can read what is written to a folder, whatever the umask is: files are 0600, and the folders that
+//!   hold them 0700. A bucket's own folder keeps its mode: its owner made it, perhaps for more than this.
 //! - A missing bucket and a missing object are errors of their own, and every error names the object.
 
 #[cfg(feature = "s3")]
 mod s3;
 
+use std::fs::{DirBuilder, Permissions};
 use std::io;
+use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -117,6 +121,8 @@ fn bucket_folder(folder: &std::path::Path, name: &str) -> Result<PathBuf, PlaceE
 pub struct Bucket {
     name: Arc<str>,
     store: Arc<dyn ObjectStore>,
+    /// The same store, if it is a folder.
+    folder: Option<Arc<LocalFileSystem>>,
 }
 
 impl Bucket {
@@ -125,7 +131,7 @@ impl Bucket {
     pub async fn open(spec: &str) -> Result<Bucket, PlaceError> {
         if !is_address(spec)? {
             let folder = PathBuf::from(spec);
-            let made = blocking(move || std::fs::create_dir_all(&folder)).await;
+            let made = blocking(move || make_folder(&folder)).await;
             made.map_err(|error| unusable(spec, error))?;
             return Bucket::of_folder(spec, spec.into()).await;
         }
@@ -137,7 +143,11 @@ impl Bucket {
 
     /// A place in memory, which is gone with the process.
     pub fn in_memory() -> Bucket {
-        Bucket { name: "memory".into(), store: Arc::new(object_store::memory::InMemory::new()) }
+        Bucket::of_store("memory", Arc::new(object_store::memory::InMemory::new()))
+    }
+
+    fn of_store(name: &str, store: Arc<dyn ObjectStore>) -> Bucket {
+        Bucket { name: name.into(), store, folder: None }
     }
 
     async fn of_folder(name: &str, folder: PathBuf) -> Result<Bucket, PlaceError> {
@@ -151,8 +161,8 @@ impl Bucket {
         let opened =
             blocking(move || LocalFileSystem::new_with_prefix(folder).map_err(io::Error::other)).await;
         let store = opened.map_err(|error| unusable(name, error))?;
-        let store = store.with_fsync(true).with_automatic_cleanup(true);
-        Ok(Bucket { name: name.into(), store: Arc::new(store) })
+        let store = Arc::new(store.with_fsync(true).with_automatic_cleanup(true));
+        Ok(Bucket { folder: Some(store.clone()), ..Bucket::of_store(name, store) })
     }
 
     /// The name that errors show.
@@ -164,13 +174,29 @@ impl Bucket {
     /// durable.
     pub async fn put(&self, key: &str, content: Bytes) -> Result<(), PlaceError> {
         let path = parse_key(key)?;
+        let failed = |error: io::Error| self.failure(key, local_error(error));
+        let file = self.file_of(&path).map_err(|error| self.failure(key, error))?;
+        // The folder first: it keeps others from the file until the file has its own mode.
+        if let Some((file, is_in_folder)) = file.clone() {
+            blocking(move || prepare_folder(&file, is_in_folder)).await.map_err(failed)?;
+        }
         match self.store.put(&path, content.into()).await {
-            Ok(_) => Ok(()),
+            Ok(_) => match file {
+                Some((file, _)) => blocking(move || close_file(&file)).await.map_err(failed),
+                None => Ok(()),
+            },
             Err(object_store::Error::NotFound { .. }) => {
                 Err(PlaceError::NoSuchBucket { bucket: self.name.to_string() })
             }
             Err(error) => Err(self.failure(key, error)),
         }
+    }
+
+    /// The file of an object, if the bucket is a folder, and whether the file is in a folder inside of the bucket.
+    fn file_of(&self, path: &Path) -> Result<Option<(PathBuf, bool)>, object_store::Error> {
+        let Some(folder) = &self.folder else { return Ok(None) };
+        let file = folder.path_to_filesystem(path)?;
+        Ok(Some((file, path.parts().count() > 1)))
     }
 
     /// The content of the object, piece by piece.
@@ -250,6 +276,30 @@ impl Bucket {
             error => PlaceError::Failed { bucket, key, reason: error.to_string() },
         }
     }
+}
+
+/// Makes a folder, and those above it that are missing, for its owner alone.
+fn make_folder(folder: &std::path::Path) -> io::Result<()> {
+    DirBuilder::new().recursive(true).mode(0o700).create(folder)
+}
+
+/// Makes the folder of a file. One that an earlier version made, open to others, is closed.
+fn prepare_folder(file: &std::path::Path, is_in_folder: bool) -> io::Result<()> {
+    let Some(folder) = file.parent().filter(|_| is_in_folder) else { return Ok(()) };
+    make_folder(folder)?;
+    match std::fs::metadata(folder)?.permissions().mode() & 0o077 {
+        0 => Ok(()),
+        _ => std::fs::set_permissions(folder, Permissions::from_mode(0o700)),
+    }
+}
+
+fn close_file(file: &std::path::Path) -> io::Result<()> {
+    std::fs::set_permissions(file, Permissions::from_mode(0o600))
+}
+
+/// The store's error for what failed beside it.
+fn local_error(error: io::Error) -> object_store::Error {
+    object_store::Error::Generic { store: "LocalFileSystem", source: Box::new(error) }
 }
 
 /// Whether a disk is full, or a quota is used up.

@@ -9,8 +9,9 @@
 //!
 //! A report in a bucket also has the batch itself, as a string. Reports are on the disk when `deliver` returns.
 
-use std::fs::{File, OpenOptions, create_dir_all};
+use std::fs::{DirBuilder, OpenOptions};
 use std::io::{self, Write};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use host::uuid;
@@ -107,20 +108,21 @@ fn object_key(failure: &Failure, random: u128, now_ms: u64) -> String {
     format!("aws/lambda/{}/{}/{day}/{time}-{}", failure.uuid, failure.shard_id, uuid(random))
 }
 
+/// Reports may hold items: only the owner can read them, and the folders that are made for them.
+fn make_folder_of(path: &Path) -> io::Result<()> {
+    path.parent().map_or(Ok(()), |folder| DirBuilder::new().recursive(true).mode(0o700).create(folder))
+}
+
 fn append(path: &Path, report: &Value) -> io::Result<()> {
-    if let Some(folder) = path.parent() {
-        create_dir_all(folder)?;
-    }
-    let mut file = OpenOptions::new().create(true).append(true).open(path)?;
+    make_folder_of(path)?;
+    let mut file = OpenOptions::new().create(true).append(true).mode(0o600).open(path)?;
     file.write_all(format!("{report}\n").as_bytes())?;
     file.sync_all()
 }
 
 fn write_new(path: &Path, report: &Value) -> io::Result<()> {
-    if let Some(folder) = path.parent() {
-        create_dir_all(folder)?;
-    }
-    let mut file = File::create(path)?;
+    make_folder_of(path)?;
+    let mut file = OpenOptions::new().create(true).write(true).truncate(true).mode(0o600).open(path)?;
     file.write_all(report.to_string().as_bytes())?;
     file.sync_all()
 }

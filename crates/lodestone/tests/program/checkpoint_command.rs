@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use tempfile::TempDir;
 
 use crate::support::command::{path, refusal, success};
-use crate::support::server::{Server, call, post};
+use crate::support::server::{OPERATOR, Server, call, operator_post};
 
 fn create_table(url: &str) {
     let table = r#"{"TableName": "Table", "BillingMode": "PAY_PER_REQUEST",
@@ -97,9 +97,9 @@ fn what_is_in_no_folder_says_what_to_do_instead() {
 #[test]
 fn only_programs_with_an_absolute_path_are_served() {
     let (data, copies) = (TempDir::new().expect("a folder"), TempDir::new().expect("a folder"));
-    let server = Server::on_folder(data.path());
+    let server = Server::run_with(&["--data", path(data.path())], &[OPERATOR]);
     let copy = copies.path().join("copy");
-    let ask = |headers: &str, body: &str| post(&server.url, "/lodestone/checkpoint", headers, body);
+    let ask = |headers: &str, body: &str| operator_post(&server.url, "/lodestone/checkpoint", headers, body);
     let body = format!(r#"{{"folder": "{}"}}"#, path(&copy));
     let (status, answer) = ask("Origin: http://localhost:3000\r\n", &body);
     assert!(status == 403 && answer.contains("Only a program on the machine"), "{answer}");

@@ -211,7 +211,7 @@ fn check_signature(request: &Request, credentials: &Credentials) {
     assert_eq!(header("content-type"), "application/x-amz-json-1.1");
     let names = ["content-type", "host", "x-amz-date", "x-amz-target"];
     let signed: Vec<(&str, String)> = names.iter().map(|name| (*name, header(name))).collect();
-    let expected = client::authorization(credentials, ("us-east-1", "kinesis"), &signed, &request.body);
+    let expected = client::authorization(credentials, ("us-east-1", "kinesis"), "/", &signed, &request.body);
     assert_eq!(header("authorization"), expected);
 }
 

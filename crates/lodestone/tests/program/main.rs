@@ -1,5 +1,7 @@
 //! The program as its users run it, and the library as a process embeds it.
 
+mod access_check;
+mod administration;
 mod checkpoint_command;
 mod histories;
 mod hostile_requests;
@@ -12,6 +14,7 @@ mod model_learn;
 mod model_migrate;
 mod model_prove;
 mod pages;
+mod private_files;
 mod regions;
 mod serve_command;
 mod support;

@@ -6,12 +6,13 @@ use std::process::{Child, Command, Output, Stdio};
 use serde_json::json;
 use tempfile::TempDir;
 
-use crate::support::server::{Server, call};
+use crate::support::server::{OPERATOR, Server, call};
 use crate::support::until;
 
 fn learn(folder: &Path, arguments: &[&str]) -> Child {
     let mut command = Command::new(env!("CARGO_BIN_EXE_lodestone"));
     command.current_dir(folder).args(["model", "learn"]).args(arguments).env("HOME", folder);
+    command.env(OPERATOR.0, OPERATOR.1);
     for variable in ["AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_DYNAMODB", "AWS_PROFILE", "AWS_ACCESS_KEY_ID"] {
         command.env_remove(variable);
     }
@@ -77,7 +78,7 @@ fn check(model: &str) {
 #[test]
 fn a_server_is_watched_while_its_application_runs() {
     let folder = TempDir::new().expect("a folder");
-    let server = Server::start(&[]);
+    let server = Server::run_with(&["--in-memory"], &[OPERATOR]);
     fill(&server);
     let mut learning = learn(folder.path(), &["--from", &server.url, "--minutes", "0.1"]);
     while learning.try_wait().expect("it can be asked").is_none() {
@@ -108,7 +109,7 @@ fn a_log_of_requests_is_read() {
 #[test]
 fn what_can_not_be_learned_from_is_reported() {
     let folder = TempDir::new().expect("a folder");
-    let server = Server::start(&[]);
+    let server = Server::run_with(&["--in-memory"], &[OPERATOR]);
     std::fs::write(folder.path().join("other.jsonl"), "{}\n").expect("the folder is ours");
     let refused = |arguments: &[&str]| {
         let output = learn(folder.path(), arguments).wait_with_output().expect("it ended");

@@ -7,7 +7,7 @@
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufWriter, Write};
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
@@ -112,7 +112,12 @@ struct Current {
 impl Current {
     fn open(path: &Path) -> io::Result<Current> {
         let file = OpenOptions::new().append(true).create(true).mode(0o600).open(path)?;
-        let bytes = file.metadata()?.len();
+        let metadata = file.metadata()?;
+        // A file that was there before may be open to others.
+        if metadata.permissions().mode() & 0o077 != 0 {
+            file.set_permissions(fs::Permissions::from_mode(0o600))?;
+        }
+        let bytes = metadata.len();
         Ok(Current { output: BufWriter::new(file), bytes, opened: Instant::now() })
     }
 

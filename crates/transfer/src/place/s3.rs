@@ -85,7 +85,7 @@ impl Endpoint {
             "" => Arc::new(store),
             prefix => Arc::new(PrefixStore::new(store, parse_key(prefix)?)),
         };
-        let bucket = Bucket { name: name.into(), store };
+        let bucket = Bucket::of_store(name, store);
         check(&bucket).await?;
         Ok(bucket)
     }

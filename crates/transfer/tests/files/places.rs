@@ -37,6 +37,27 @@ async fn an_object_is_read_as_it_was_put() {
 }
 
 #[tokio::test]
+async fn only_the_owner_can_read_what_is_put() {
+    use std::os::unix::fs::PermissionsExt;
+
+    let place = Place::new().await;
+    let mode = |key: &str| std::fs::metadata(place.file(key)).unwrap().permissions().mode() & 0o777;
+    let open = |key: &str, mode: u32| {
+        std::fs::set_permissions(place.file(key), std::fs::Permissions::from_mode(mode)).unwrap();
+    };
+    for key in ["at the top", "a/b/c"] {
+        place.put(key, b"content".to_vec()).await;
+        assert_eq!(mode(key), 0o600, "{key}");
+    }
+    assert_eq!((mode("a"), mode("a/b")), (0o700, 0o700));
+    // What an earlier version left open is closed.
+    open("a/b", 0o755);
+    open("a/b/c", 0o644);
+    place.put("a/b/c", b"again".to_vec()).await;
+    assert_eq!((mode("a/b"), mode("a/b/c")), (0o700, 0o600));
+}
+
+#[tokio::test]
 async fn a_missing_object_is_named() {
     let place = Place::new().await;
     let error = place.bucket.get("a/gone").await.err().unwrap();

@@ -7,6 +7,7 @@ use std::net::TcpStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::Once;
+use std::time::SystemTime;
 
 /// On a free port; ended with its test. What it says stays in a file, whose end is shown if the test fails.
 pub struct Server {
@@ -110,6 +111,33 @@ fn show_logs() {
 /// One request on a connection of its own: the status and the whole answer.
 pub fn post(url: &str, line: &str, headers: &str, body: &str) -> (u16, String) {
     try_post(url, line, headers, body).expect("it is answered")
+}
+
+/// The operator's token of a server that is started with this variable.
+pub const OPERATOR: (&str, &str) = ("LODESTONE_OPERATOR_TOKEN", "a-token-of-this-test");
+
+/// The same, signed with the operator's token.
+pub fn operator_post(url: &str, path: &str, headers: &str, body: &str) -> (u16, String) {
+    signed_post(url, path, headers, body, "lodestone-operator", OPERATOR.1)
+}
+
+/// The same, signed with a key.
+#[expect(clippy::disallowed_methods, reason = "a signature contains the time")]
+pub fn signed_post(
+    url: &str,
+    path: &str,
+    headers: &str,
+    body: &str,
+    key: &str,
+    secret: &str,
+) -> (u16, String) {
+    let now = humantime::format_rfc3339_seconds(SystemTime::now()).to_string().replace(['-', ':'], "");
+    let signed = [("host", "localhost".to_owned()), ("x-amz-date", now.clone())];
+    let (access_key_id, secret_access_key) = (key.to_owned(), secret.to_owned());
+    let credentials = client::Credentials { access_key_id, secret_access_key, session_token: None };
+    let scope = ("us-east-1", "lodestone");
+    let authorization = client::authorization(&credentials, scope, path, &signed, body.as_bytes());
+    post(url, path, &format!("{headers}X-Amz-Date: {now}\r\nAuthorization: {authorization}\r\n"), body)
 }
 
 fn try_post(url: &str, line: &str, headers: &str, body: &str) -> io::Result<(u16, String)> {
