@@ -122,7 +122,7 @@ impl Database {
             file.sync()?;
         }
         let mut mark = mark::Mark::create(fs, &to.log, store)?;
-        mark.write(end.record, 0)?;
+        mark.write(end.last.record, 0)?;
         mark.sync()
     }
 }

@@ -27,7 +27,7 @@ use crate::database;
 use crate::error::OpenError;
 use crate::folder::{self, DAMAGED, Folder, Paths, STORE, STORE_NEW, TREE, date_and_time};
 use crate::layout;
-use crate::manifest::{self, Manifest};
+use crate::manifest::{self, Manifest, Moment};
 use crate::tree::{self, TABLES, TableEntry};
 use crate::verify::Finding;
 use crate::vfs::{Disk, FileSystem};
@@ -277,6 +277,8 @@ impl Gathered {
         let in_log = self.log.keys().map(|(_, sequence)| sequence.0).max().unwrap_or(0);
         manifest.flushed = tree.get_highest_persisted_seqno().unwrap_or(0).max(in_log) + 1;
         manifest.tree = tree::read_current(&paths.tree).map_err(io::Error::other)?;
+        let tables = tree::table_ends(&paths.tree, manifest.tree, &[])?;
+        manifest.moment = Some(Moment { tables, ..Moment::default() });
         manifest.edition += 1;
         manifest.write(&Disk, &paths.store)?;
         Ok(())

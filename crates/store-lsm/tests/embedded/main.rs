@@ -3,6 +3,7 @@
 mod conformance;
 mod damage;
 mod faults;
+mod moments;
 mod refusing;
 mod reopening;
 mod repair;
