@@ -13,6 +13,7 @@ use std::sync::mpsc;
 
 use crate::database::Database;
 use crate::folder::{self, Paths, STORE, STORE_NEW};
+use crate::privacy;
 use crate::tree::{self, TABLES};
 use crate::vfs::{File, FileSystem};
 use crate::wal::{mark, segment};
@@ -55,6 +56,7 @@ impl Database {
             let _ = std::fs::remove_dir_all(&paths.store);
         }
         copied?;
+        privacy::correct(target);
         self.fs.rename(&paths.store, &target.join(STORE))?;
         self.fs.sync_folder(target)?;
         match target.parent().filter(|parent| !parent.as_os_str().is_empty()) {

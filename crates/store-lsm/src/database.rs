@@ -26,6 +26,7 @@ use crate::folder::{self, FORMAT, FORMAT_VERSION, Paths, STORE, STORE_NEW};
 use crate::latch::Latches;
 use crate::maintenance::{SegmentsAhead, Stalls, Wakeup};
 use crate::manifest::{self, Manifest, Moment};
+use crate::privacy;
 use crate::reclamation::Reclamation;
 use crate::snapshot::Snapshots;
 use crate::tree::{self, TreeFiles};
@@ -348,6 +349,7 @@ fn create(fs: &dyn FileSystem, data: &Path, options: &Options) -> Result<(), Ope
     let failed = |error| OpenError::io(data, error);
     let paths = Paths::of(data, STORE_NEW);
     create_empty(fs, &paths, options).map_err(|error| OpenError::tree(data, error))?;
+    privacy::correct(data);
     fs.rename(&paths.store, &data.join(STORE)).map_err(failed)?;
     fs.sync_folder(data).map_err(failed)?;
     match data.parent().filter(|parent| !parent.as_os_str().is_empty()) {

@@ -20,6 +20,7 @@ use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use crate::error::OpenError;
+use crate::privacy;
 use crate::vfs::FileSystem;
 
 /// The version of everything below the data folder. Another number means another layout.
@@ -72,6 +73,7 @@ impl Folder {
         let file =
             OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path.join(LOCK));
         let folder = Folder { lock: lock(path, file.map_err(failed)?)? };
+        privacy::correct(path);
         folder.name_holder(None).map_err(failed)?;
         Ok(folder)
     }

@@ -5,6 +5,7 @@
 //! of file descriptors. In the meantime the store takes writes while there is room in the log and in
 //! memory, and refuses them after that. Reads are served all the time.
 
+use std::collections::BTreeSet;
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -17,7 +18,8 @@ use store::StoreError;
 use crate::database::Database;
 use crate::error::is_full;
 use crate::manifest::Manifest;
-use crate::tree;
+use crate::privacy;
+use crate::tree::{self, TableEnd};
 use crate::wal::segment::{self, Entry};
 use crate::wal::writer::Prepared;
 
@@ -184,6 +186,12 @@ impl Database {
         let version = tree::read_current(&self.paths.tree).map_err(io::Error::other)?;
         let known = self.manifest.lock().moment.clone().unwrap_or_default().tables;
         let tables = tree::table_ends(&self.paths.tree, version, &known)?;
+        let known: BTreeSet<u64> = known.iter().map(|table| table.id).collect();
+        let new = tables.iter().filter(|table| !known.contains(&table.id)).map(TableEnd::file_name);
+        for name in new.chain([format!("v{}", version.number)]) {
+            // If that fails, the next opening tries again. The folder itself keeps others out.
+            let _ = privacy::correct_below(&self.paths.tree.join(name));
+        }
         let freed = self.wal.closed_below(flushed);
         self.update_manifest(|manifest| {
             manifest.tree = version;

@@ -28,6 +28,7 @@ use crate::error::OpenError;
 use crate::folder::{self, DAMAGED, Folder, Paths, STORE, STORE_NEW, TREE, date_and_time};
 use crate::layout;
 use crate::manifest::{self, Manifest, Moment};
+use crate::privacy;
 use crate::tree::{self, TABLES, TableEntry};
 use crate::verify::Finding;
 use crate::vfs::{Disk, FileSystem};
@@ -79,6 +80,7 @@ pub fn repair(data: &Path, options: &Options) -> Result<Repaired, OpenError> {
         fs::remove_dir_all(&paths.store).map_err(failed)?;
     }
     gathered.write(&paths, options).map_err(|error| OpenError::tree(data, error))?;
+    privacy::correct(data);
     let survey = gathered.count().map_err(|error| OpenError::tree(data, error))?;
     let original = match folder::left_by_repair(data).map_err(failed)? {
         Some(original) => data.join(original),

@@ -117,6 +117,12 @@ pub(crate) struct TableEnd {
     pub(crate) checksum: u64,
 }
 
+impl TableEnd {
+    pub(crate) fn file_name(&self) -> String {
+        format!("{TABLES}/{}", self.id)
+    }
+}
+
 impl TableEntry {
     pub(crate) fn file_name(&self) -> String {
         format!("{TABLES}/{}", self.id)

@@ -4,6 +4,7 @@ mod conformance;
 mod damage;
 mod faults;
 mod moments;
+mod privacy;
 mod refusing;
 mod reopening;
 mod repair;
