@@ -164,7 +164,16 @@ pub(crate) fn check_files(paths: &Paths, manifest: &Manifest) -> Result<TreeFile
     let damaged = |name: &str, what: &str| OpenError::damaged(&paths.data, file(name), what);
     let named = manifest.tree;
     let current = read_current(&paths.tree).map_err(|what| damaged(CURRENT, &what))?;
-    if current.number < named.number || (current.number == named.number && current != named) {
+    let is_ahead = match &manifest.moment {
+        // By one version at most, which was durable before `current` named it.
+        Some(_) => {
+            let file = paths.tree.join(format!("v{}", current.number));
+            named.number.checked_add(1) == Some(current.number)
+                && read_version(&file, current.checksum).is_ok()
+        }
+        None => current.number > named.number,
+    };
+    if current != named && !is_ahead {
         let what = format!("names version {}, the manifest version {}", current.number, named.number);
         return Err(OpenError::mixed(&paths.data, file(CURRENT), &what));
     }

@@ -4,10 +4,13 @@ use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
-use store::Store;
+use bytes::Bytes;
+use store::{Store, WriteSet};
+use store_lsm::simulation::stepped::Stepped;
+use store_lsm::vfs::Disk;
 use store_lsm::{Durability, LsmStore, OpenError, simulation, verify};
 
-use crate::support::{copy_all, count, write};
+use crate::support::{LOG, copy_all, count, row, write};
 
 /// Opens with sizes so small that a few commits make tables and segments.
 fn open(folder: &Path) -> Result<LsmStore, OpenError> {
@@ -78,6 +81,9 @@ async fn a_log_that_is_behind_the_manifest_is_refused() {
     for rows in [0..100, 100..300] {
         let store = LsmStore::open(folder.path(), options.clone()).expect("the folder opens");
         write(&store, rows.clone()).await;
+        // A checkpoint brings the manifest up to date.
+        let checkpoint = tempfile::tempdir().expect("a temporary folder");
+        store.checkpoint(checkpoint.path()).await.expect("a checkpoint");
         store.close().await.expect("a store closes");
         if rows.start == 0 {
             copy_all(folder.path(), copy.path());
@@ -87,27 +93,39 @@ async fn a_log_that_is_behind_the_manifest_is_refused() {
     assert_refused(folder.path(), "log");
 }
 
+/// A folder with one table, made step by step: its number depends on no thread.
+fn with_one_table(folder: &Path) -> String {
+    let options = simulation::small(Durability::Fsync);
+    let mut store = Stepped::open(Arc::new(Disk), folder, &options).expect("the folder opens");
+    for number in 0..20 {
+        let mut decide = |_: &[Option<Bytes>]| WriteSet {
+            puts: vec![(row(number), Bytes::from(format!("row {number}")))],
+            appends: vec![(LOG, Bytes::from(format!("record {number}")))],
+            ..WriteSet::default()
+        };
+        assert!(store.update(&[], &mut decide).expect("a commit").is_some(), "there is room");
+        while store.step_log() {}
+    }
+    store.rotate();
+    store.maintain();
+    let mut tables = fs::read_dir(folder.join("store/tree/tables")).expect("a folder is listed");
+    let table = tables.next().expect("a table").expect("an entry").file_name();
+    assert!(tables.next().is_none(), "there is one table");
+    format!("tree/tables/{}", table.to_string_lossy())
+}
+
 #[tokio::test]
 async fn a_table_of_another_store_is_refused() {
     let [ours, other] = [(); 2].map(|()| tempfile::tempdir().expect("a temporary folder"));
-    written(ours.path(), 0..300).await;
-    written(other.path(), 0..300).await;
-    let tables = |folder: &Path| -> Vec<String> {
-        let entries = fs::read_dir(folder.join("store/tree/tables")).expect("a folder is listed");
-        entries.map(|entry| entry.expect("an entry").file_name().to_string_lossy().into_owned()).collect()
-    };
-    let theirs = tables(other.path());
-    let both: Vec<String> = tables(ours.path()).into_iter().filter(|name| theirs.contains(name)).collect();
-    assert!(!both.is_empty(), "some tables have the same number");
-    for name in both {
-        let file = format!("tree/tables/{name}");
-        let original = fs::read(ours.path().join("store").join(&file)).expect("a table is read");
-        replace(&file, other.path(), ours.path());
-        let error = open(ours.path()).err().expect("the folder is refused").to_string();
-        assert!(error.contains(&file) && error.contains("another one"), "{error}");
-        fs::write(ours.path().join("store").join(&file), original).expect("a table is written");
-    }
-    assert_eq!(count(&open(ours.path()).expect("the folder opens")).await, 300);
+    let table = with_one_table(ours.path());
+    assert_eq!(with_one_table(other.path()), table, "both tables have the same number");
+    let original = fs::read(ours.path().join("store").join(&table)).expect("a table is read");
+    replace(&table, other.path(), ours.path());
+    let error = open(ours.path()).err().expect("the folder is refused").to_string();
+    assert!(error.contains(&table) && error.contains("another one"), "{error}");
+
+    fs::write(ours.path().join("store").join(&table), original).expect("a table is written");
+    assert_eq!(count(&open(ours.path()).expect("the folder opens")).await, 20);
 }
 
 /// The order in which a program copies the parts decides what goes wrong.
