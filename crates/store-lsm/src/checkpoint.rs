@@ -15,6 +15,7 @@ use std::sync::mpsc;
 
 use crate::database::Database;
 use crate::folder::{self, Paths, STORE, STORE_NEW};
+use crate::privacy;
 use crate::tree::{self, TABLES};
 use crate::vfs::{File, FileSystem};
 use crate::wal::{mark, segment};
@@ -59,7 +60,7 @@ impl Database {
             let _ = std::fs::remove_dir_all(&paths.store);
         }
         copied?;
-        close_to_others(target)?;
+        privacy::correct(target);
         self.fs.rename(&paths.store, &target.join(STORE))?;
         self.fs.sync_folder(target)?;
         match target.parent().filter(|parent| !parent.as_os_str().is_empty()) {
@@ -127,23 +128,9 @@ impl Database {
             file.sync()?;
         }
         let mut mark = mark::Mark::create(fs, &to.log, store)?;
-        mark.write(end.record, 0)?;
+        mark.write(end.last.record, 0)?;
         mark.sync()
     }
-}
-
-/// Lets only the owner read what is in the folder, whatever the umask is and whatever the shared files were.
-fn close_to_others(folder: &Path) -> io::Result<()> {
-    for entry in std::fs::read_dir(folder)? {
-        let entry = entry?;
-        let is_folder = entry.file_type()?.is_dir();
-        let mode = if is_folder { 0o700 } else { 0o600 };
-        std::fs::set_permissions(entry.path(), Permissions::from_mode(mode))?;
-        if is_folder {
-            close_to_others(&entry.path())?;
-        }
-    }
-    Ok(())
 }
 
 /// A hard link, or a copy if the target is on another file system.

@@ -29,7 +29,7 @@ const HURRY_TABLES: usize = 8;
 impl Database {
     /// Merges once. False when there was nothing to merge.
     pub(crate) fn compact_once(&self) -> Result<bool, lsm_tree::Error> {
-        self.undo_unfinished()?;
+        self.settle_version()?;
         let first_new = self.tree.next_table_id();
         let before = self.tree.current_version().id();
         let compacted = self.tree.compact(tree::strategy(self.tuning.table_bytes), self.snapshots.oldest());
@@ -80,6 +80,9 @@ impl Merge {
         }
         write_back.begin(&database.tree);
         database.urgent_work();
+        if database.manifest_is_behind() {
+            return Err(io::Error::other("the manifest could not follow a flush").into());
+        }
         if database.written.swap(false, Ordering::Relaxed) && database.l0_tables() < HURRY_TABLES {
             std::thread::sleep(worked.min(10 * WORK_TIME));
         }

@@ -4,9 +4,10 @@
 //! 1. This process holds the folder, and the format is the one that this program reads.
 //! 2. The manifest is whole. The tree's version and tables are those that there must be (`tree`).
 //! 3. The log is read from its first segment to its end (`wal::reader`).
-//! 4. Files that no version or manifest names are moved to `aside`. A torn tail is copied there and
-//!    overwritten with zeros.
-//! 5. The tree is opened, and the commits of the log that are not in tables go into its memtable.
+//! 4. The tree goes back to the version that the manifest names, if it was ahead. Files that no version
+//!    or manifest names are moved to `aside`. A torn tail is copied there and overwritten with zeros.
+//! 5. A folder of format 2 gets a manifest of format 3.
+//! 6. The tree is opened, and the commits of the log that are not in tables go into its memtable.
 
 use std::collections::VecDeque;
 use std::io;
@@ -21,16 +22,17 @@ use crate::change_log::ChangeLogs;
 use crate::checkpoint::CheckpointRequest;
 use crate::compaction::Interruptions;
 use crate::error::OpenError;
-use crate::folder::{self, FORMAT, Paths, STORE, STORE_NEW};
+use crate::folder::{self, FORMAT, FORMAT_VERSION, Paths, STORE, STORE_NEW};
 use crate::latch::Latches;
 use crate::maintenance::{SegmentsAhead, Stalls, Wakeup};
-use crate::manifest::{self, Manifest};
+use crate::manifest::{self, Manifest, Moment};
+use crate::privacy;
 use crate::reclamation::Reclamation;
 use crate::snapshot::Snapshots;
 use crate::tree::{self, TreeFiles};
 use crate::vfs::FileSystem;
 use crate::wal::reader::{self, LogEnd};
-use crate::wal::record::{Commits, Row};
+use crate::wal::record::{Commits, LogPoint, Row};
 use crate::wal::segment::{self, Entry};
 use crate::wal::writer::{self, DurableEnd, Prepared, Writer};
 use crate::wal::{Wal, mark};
@@ -60,7 +62,6 @@ pub(crate) struct Database {
     pub(crate) latches: Latches,
     pub(crate) change_logs: ChangeLogs,
     pub(crate) manifest: Mutex<Manifest>,
-    pub(crate) manifest_is_behind: AtomicBool,
     pub(crate) segments_ahead: Mutex<SegmentsAhead>,
     pub(crate) reclamation: Mutex<Reclamation>,
     pub(crate) stalls: Mutex<Stalls>,
@@ -73,6 +74,7 @@ pub(crate) struct Database {
 
 /// What a folder was found to hold. Nothing was changed.
 pub(crate) struct Found {
+    pub(crate) format: u32,
     pub(crate) manifest: Manifest,
     pub(crate) tree: TreeFiles,
     pub(crate) log: LogEnd,
@@ -84,21 +86,49 @@ pub(crate) struct Found {
 
 /// Reads everything that an opening needs, and fails if a file is missing, foreign or damaged.
 pub(crate) fn examine(fs: &dyn FileSystem, paths: &Paths, commits: &mut Commits) -> Result<Found, OpenError> {
-    folder::check_format(fs, paths)?;
+    let format = folder::check_format(fs, paths)?;
     let manifest = read_manifest(fs, paths)?;
     refuse_foreign(fs, paths)?;
-    let tree = tree::check_files(paths, manifest.tree)?;
+    if manifest.moment.is_none() && format == FORMAT_VERSION {
+        let what = format!("is older than the file {FORMAT}");
+        return Err(OpenError::mixed(&paths.data, manifest::FILE_NAME, &what));
+    }
+    let tree = tree::check_files(paths, &manifest)?;
     let mut keep = |sequence, rows| {
         if sequence >= manifest.flushed {
             commits.push((sequence, rows));
         }
     };
-    let log = reader::read_log(fs, &paths.log, manifest.store, &manifest.segments, &mut keep)
+    let named = manifest.moment.as_ref().map(|moment| moment.log).unwrap_or_default();
+    let log = reader::read_log(fs, &paths.log, manifest.store, &manifest.segments, named, &mut keep)
         .map_err(|error| OpenError::log(&paths.data, error))?;
+    if named.record > 0 && !log.has_named_record {
+        let what = format!("is not the log whose record {} the manifest names", named.record);
+        return Err(OpenError::mixed(&paths.data, folder::LOG, &what));
+    }
+    if tree.version != manifest.tree {
+        refuse_unlogged(paths, &tree, manifest.flushed, &log)?;
+    }
     let used: Vec<u64> = log.sequences.iter().map(|(number, _)| *number).collect();
     let unused = manifest.segments.iter().filter(|entry| !used.contains(&entry.number)).copied().collect();
     let log_orphans = find_log_orphans(fs, paths, &manifest)?;
-    Ok(Found { manifest, tree, log, unused, log_orphans })
+    Ok(Found { format, manifest, tree, log, unused, log_orphans })
+}
+
+/// A flush waits until the log is durable. So a tree of format 2 whose tables are ahead of the manifest
+/// has no commit that the log lacks, or is of another moment.
+fn refuse_unlogged(paths: &Paths, tree: &TreeFiles, flushed: u64, log: &LogEnd) -> Result<(), OpenError> {
+    let logged = log.sequences.last().map_or(0, |(_, last)| last + 1).max(flushed);
+    for table in &tree.tables {
+        let file = format!("{}/{}", folder::TREE, table.file_name());
+        let opened =
+            table.open(&paths.tree).map_err(|what| OpenError::damaged(&paths.data, file.as_str(), what))?;
+        if opened.get_highest_seqno() >= logged {
+            let what = "has commits that are not in the log";
+            return Err(OpenError::mixed(&paths.data, file, what));
+        }
+    }
+    Ok(())
 }
 
 fn read_manifest(fs: &dyn FileSystem, paths: &Paths) -> Result<Manifest, OpenError> {
@@ -156,7 +186,8 @@ fn find_log_orphans(
             fs.open_to_read(&paths.log.join(&name)).and_then(|file| file.read_all()).map_err(failed)?;
         let holds_records = reader::each_whole_record(&bytes, manifest.store).next().is_some();
         if number > first && holds_records {
-            return Err(damaged(&name, "holds records, but the manifest does not name it"));
+            let what = "holds records, but the manifest does not name it";
+            return Err(OpenError::mixed(&paths.data, format!("log/{name}"), what));
         }
         orphans.push(name);
     }
@@ -181,6 +212,9 @@ impl Database {
         }
         let mut commits = Commits::new();
         let mut found = examine(&*fs, &paths, &mut commits)?;
+        if found.tree.current != found.tree.version {
+            tree::point_current_to(&paths.tree, found.tree.version.number).map_err(failed)?;
+        }
         move_orphans_aside(&*fs, &paths, &found).map_err(failed)?;
         for torn in &found.log.torn {
             let kept = writer::cut_torn_tail(&*fs, &paths.log, &paths.aside, torn).map_err(failed)?;
@@ -193,6 +227,9 @@ impl Database {
         forget_unused_segments(&*fs, &paths, &mut found).map_err(failed)?;
         let writer = Writer::open(&*fs, &paths.log, found.manifest.store, &found.log, write_clock);
         let writer = writer.map_err(failed)?;
+        if found.format != FORMAT_VERSION {
+            upgrade(&*fs, &paths, &mut found).map_err(failed)?;
+        }
         let log = (writer.room(), writer.durable_end());
         let database = Database::start(fs, paths, options, found, commits, log)?;
         clear_aside(&database);
@@ -209,7 +246,7 @@ impl Database {
     ) -> Result<Arc<Database>, OpenError> {
         let data = paths.data.clone();
         let failed = |error| OpenError::io(&data, error);
-        let tree_is_ahead = found.tree.version != found.manifest.tree;
+        debug_assert_eq!(found.tree.version, found.manifest.tree, "the manifest names the version in use");
         let Found { manifest, log, unused, .. } = found;
         let sequence = SequenceNumberCounter::new(1);
         let interruptions = Interruptions::default();
@@ -261,7 +298,6 @@ impl Database {
             latches: Latches::new(),
             change_logs: ChangeLogs::default(),
             manifest: Mutex::new(manifest),
-            manifest_is_behind: AtomicBool::new(tree_is_ahead),
             segments_ahead: Mutex::default(),
             reclamation: Mutex::default(),
             stalls: Mutex::default(),
@@ -288,6 +324,15 @@ impl Database {
     }
 }
 
+impl Drop for Database {
+    /// The next opening needs the tables of the version that the manifest names.
+    fn drop(&mut self) {
+        if self.manifest_is_behind() {
+            self.keep_held_versions();
+        }
+    }
+}
+
 /// Puts the rows of a commit into a memtable.
 pub(crate) fn insert(memtable: &Memtable, sequence: u64, rows: Vec<Row>) {
     for (key, value) in rows {
@@ -304,6 +349,7 @@ fn create(fs: &dyn FileSystem, data: &Path, options: &Options) -> Result<(), Ope
     let failed = |error| OpenError::io(data, error);
     let paths = Paths::of(data, STORE_NEW);
     create_empty(fs, &paths, options).map_err(|error| OpenError::tree(data, error))?;
+    privacy::correct(data);
     fs.rename(&paths.store, &data.join(STORE)).map_err(failed)?;
     fs.sync_folder(data).map_err(failed)?;
     match data.parent().filter(|parent| !parent.as_os_str().is_empty()) {
@@ -329,7 +375,8 @@ pub(crate) fn create_empty(
     let entry = Entry { number: 1, bytes: options.tuning.segment_bytes };
     segment::prepare(fs, &paths.log, entry, false)?;
     let tree = tree::read_current(&paths.tree).map_err(io::Error::other)?;
-    let manifest = Manifest { store, edition: 1, tree, flushed: 1, segments: vec![entry] };
+    let moment = Some(Moment::default());
+    let manifest = Manifest { store, edition: 1, tree, flushed: 1, segments: vec![entry], moment };
     manifest.write(fs, &paths.store)?;
     folder::write_format(fs, &paths.store)?;
     fs.sync_folder(&paths.store)?;
@@ -370,6 +417,20 @@ fn forget_unused_segments(fs: &dyn FileSystem, paths: &Paths, found: &mut Found)
     found.manifest.edition += 1;
     found.manifest.write(fs, &paths.store)?;
     needless.iter().try_for_each(|entry| fs.remove(&segment::path(&paths.log, entry.number)))
+}
+
+/// Makes a folder of format 2 one of our format: its manifest is the one that the folder would have now.
+/// The log is synced already. A crash in between leaves a manifest that an opening reads as ours.
+fn upgrade(fs: &dyn FileSystem, paths: &Paths, found: &mut Found) -> io::Result<()> {
+    let manifest = &mut found.manifest;
+    if manifest.moment.is_none() {
+        manifest.tree = found.tree.version;
+        manifest.edition += 1;
+        let tables = tree::table_ends(&paths.tree, manifest.tree, &[])?;
+        manifest.moment = Some(Moment { log: LogPoint::default().later(found.log.last), tables });
+        manifest.write(fs, &paths.store)?;
+    }
+    folder::write_format(fs, &paths.store)
 }
 
 /// Removes orphans, and all torn tails but the newest: their names sort by age.

@@ -40,6 +40,13 @@ impl OpenError {
         OpenError::Damaged { folder: folder.to_owned(), file: file.into(), what: what.into() }
     }
 
+    /// Files that are whole, but were never together in one store.
+    pub(crate) fn mixed(folder: &Path, file: impl Into<String>, what: &str) -> Self {
+        let hint = "the files are of different moments or stores; to copy a folder that is in use, use \
+                    `lodestone checkpoint`";
+        OpenError::damaged(folder, file, format!("{what}: {hint}"))
+    }
+
     pub(crate) fn log(folder: &Path, error: ReadError) -> Self {
         match error {
             ReadError::Damage(damage) => {

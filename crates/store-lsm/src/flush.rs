@@ -56,7 +56,7 @@ impl Database {
         }
         let highest = memtable.get_highest_seqno().unwrap_or(0);
         assert!(self.wal.is_durable(highest), "a table would hold commit {highest}, which the log may lose");
-        self.undo_unfinished()?;
+        self.settle_version()?;
         let first_new = self.tree.next_table_id();
         let flushed = self.write_tables(&memtable).and_then(|tables| {
             self.hold_version();

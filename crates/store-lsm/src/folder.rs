@@ -3,7 +3,7 @@
 //! ```text
 //! lock              names the process that holds the folder; the operating system keeps the lock,
 //!                   so a killed process leaves none behind
-//! store/format      "lodestone data format 2"
+//! store/format      "lodestone data format 3"
 //! store/manifest    which other files there must be (`manifest`)
 //! store/log/        the write-ahead log (`wal`)
 //! store/tree/       tables and their versions (`tree`)
@@ -20,10 +20,13 @@ use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use crate::error::OpenError;
+use crate::privacy;
 use crate::vfs::FileSystem;
 
 /// The version of everything below the data folder. Another number means another layout.
-pub const FORMAT_VERSION: u32 = 2;
+pub const FORMAT_VERSION: u32 = 3;
+/// Folders of this version are opened as well, and are of [`FORMAT_VERSION`] from then on.
+const OLDEST_VERSION: u32 = 2;
 
 const FORMAT_TEXT: &str = "lodestone data format ";
 pub(crate) const LOCK: &str = "lock";
@@ -70,6 +73,7 @@ impl Folder {
         let file =
             OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path.join(LOCK));
         let folder = Folder { lock: lock(path, file.map_err(failed)?)? };
+        privacy::correct(path);
         folder.name_holder(None).map_err(failed)?;
         Ok(folder)
     }
@@ -146,8 +150,8 @@ pub(crate) fn write_format(fs: &dyn FileSystem, store: &Path) -> io::Result<()> 
     fs.replace(&store.join(FORMAT), format!("{FORMAT_TEXT}{FORMAT_VERSION}\n").as_bytes())
 }
 
-/// Fails unless the store is of our format.
-pub(crate) fn check_format(fs: &dyn FileSystem, paths: &Paths) -> Result<(), OpenError> {
+/// The format of the store. Fails unless this program reads it.
+pub(crate) fn check_format(fs: &dyn FileSystem, paths: &Paths) -> Result<u32, OpenError> {
     let folder = paths.data.clone();
     let read = fs.open_to_read(&paths.store.join(FORMAT)).and_then(|file| file.read_all());
     let bytes = match read {
@@ -160,7 +164,7 @@ pub(crate) fn check_format(fs: &dyn FileSystem, paths: &Paths) -> Result<(), Ope
     let text = String::from_utf8_lossy(&bytes);
     let version = text.strip_suffix('\n').and_then(|line| line.strip_prefix(FORMAT_TEXT)).map(str::parse);
     match version {
-        Some(Ok(FORMAT_VERSION)) => Ok(()),
+        Some(Ok(found @ OLDEST_VERSION..=FORMAT_VERSION)) => Ok(found),
         // A flipped bit may name any version. Only a store of format 1 has the folder of its engine.
         Some(Ok(found)) if found != 1 || paths.store.join(TREE_OF_FORMAT_1).exists() => {
             Err(OpenError::OtherVersion { folder, found })

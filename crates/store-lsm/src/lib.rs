@@ -35,6 +35,7 @@ mod latch;
 mod layout;
 mod maintenance;
 mod manifest;
+mod privacy;
 mod reclamation;
 mod repair;
 mod scratch;

@@ -5,6 +5,7 @@
 //! of file descriptors. In the meantime the store takes writes while there is room in the log and in
 //! memory, and refuses them after that. Reads are served all the time.
 
+use std::collections::BTreeSet;
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -17,7 +18,8 @@ use store::StoreError;
 use crate::database::Database;
 use crate::error::is_full;
 use crate::manifest::Manifest;
-use crate::tree;
+use crate::privacy;
+use crate::tree::{self, TableEnd};
 use crate::wal::segment::{self, Entry};
 use crate::wal::writer::Prepared;
 
@@ -145,10 +147,7 @@ impl Database {
         while self.sealed_count.load(Ordering::Acquire) > 0 && self.flush_oldest()? {
             self.after_change();
         }
-        if self.manifest_is_behind.load(Ordering::Acquire) {
-            self.follow_tree()?;
-        }
-        Ok(())
+        Ok(self.settle_version()?)
     }
 
     fn idle_flush(&self) {
@@ -162,11 +161,22 @@ impl Database {
     pub(crate) fn after_change(&self) {
         let l0_tables = self.tree.level_table_count(0).unwrap_or(0);
         self.l0_tables.store(l0_tables, Ordering::Release);
-        self.manifest_is_behind.store(true, Ordering::Release);
         // After a failure, the next urgent work tries again.
         let _ = self.follow_tree();
         self.wal.publish_soon();
         self.reclaim();
+    }
+
+    /// Whether the tree has a later version than the manifest names.
+    pub(crate) fn manifest_is_behind(&self) -> bool {
+        self.tree.current_version().id() != self.manifest.lock().tree.number
+    }
+
+    /// To be called before the tree gets a new version: the manifest names the current one after this.
+    /// lsm-tree removes the version before the current one, so the tree is never two versions ahead.
+    pub(crate) fn settle_version(&self) -> io::Result<()> {
+        self.undo_unfinished()?;
+        if self.manifest_is_behind() { self.follow_tree() } else { Ok(()) }
     }
 
     /// Brings the manifest up to the tree's version, then removes the segments that it makes needless.
@@ -174,13 +184,21 @@ impl Database {
         self.undo_unfinished()?;
         let flushed = self.flushed.load(Ordering::Acquire);
         let version = tree::read_current(&self.paths.tree).map_err(io::Error::other)?;
+        let known = self.manifest.lock().moment.clone().unwrap_or_default().tables;
+        let tables = tree::table_ends(&self.paths.tree, version, &known)?;
+        let known: BTreeSet<u64> = known.iter().map(|table| table.id).collect();
+        let new = tables.iter().filter(|table| !known.contains(&table.id)).map(TableEnd::file_name);
+        for name in new.chain([format!("v{}", version.number)]) {
+            // If that fails, the next opening tries again. The folder itself keeps others out.
+            let _ = privacy::correct_below(&self.paths.tree.join(name));
+        }
         let freed = self.wal.closed_below(flushed);
         self.update_manifest(|manifest| {
             manifest.tree = version;
             manifest.flushed = flushed;
+            manifest.moment.get_or_insert_default().tables = tables;
             manifest.segments.retain(|segment| !freed.contains(&segment.number));
         })?;
-        self.manifest_is_behind.store(false, Ordering::Release);
         self.wal.forget_closed(&freed);
         for number in freed {
             // If that fails, the next opening moves the file to `aside`.
@@ -198,6 +216,8 @@ impl Database {
         let abandoned = self.segments_ahead.lock().abandoned.clone();
         next.segments.retain(|segment| !abandoned.contains(segment));
         next.edition += 1;
+        let moment = next.moment.get_or_insert_default();
+        moment.log = moment.log.later(self.wal.durable_end().last);
         assert!(next.flushed >= current.flushed, "tables keep their commits");
         assert!(next.tree.number >= current.tree.number, "the manifest follows the tree");
         debug_assert!(

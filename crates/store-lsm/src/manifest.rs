@@ -6,17 +6,24 @@
 //! edition 17
 //! tree 42 0a1b…            the tree's version file v42 and its checksum (xxh3, 128 bits)
 //! flushed 90211            commits below this sequence number are in tables
+//! log 5120 77aa…           the last durable record of the log, and its checksum
 //! segment 7 33554432       log segments in their order, with their length
 //! segment 8 33554432
+//! table 9 67108864 04b1…   the tables of v42 with their length and the checksum of their end
 //! checksum 8c1d…           of all the lines before (xxh3, 128 bits)
 //! ```
 //!
 //! The version file names the tables with their checksums, so every file is reached from here. The
 //! manifest is replaced as a whole: written beside, synced, renamed.
 //!
-//! The tree replaces its own version before the manifest can follow. So the tree may be ahead of the
-//! manifest, never behind. A log segment is removed only when the manifest names a version that holds
-//! its rows.
+//! The manifest says what the store is. The tree replaces its own version before the manifest can
+//! follow; an opening goes back to the version that the manifest names. So that version, its tables and
+//! the log segments from `flushed` on stay until the manifest names a later version.
+//!
+//! The manifest, the tree and the log are of one moment if the tree has the version and its tables, and
+//! the log has the record. A log may go on after that record: it holds all commits since.
+//!
+//! Manifests of format 2 have no lines `log` and `table`.
 
 use std::fmt::Write;
 use std::io;
@@ -24,7 +31,9 @@ use std::path::Path;
 
 use xxhash_rust::xxh3::xxh3_128;
 
+use crate::tree::TableEnd;
 use crate::vfs::FileSystem;
+use crate::wal::record::LogPoint;
 use crate::wal::segment::Entry;
 
 pub(crate) const FILE_NAME: &str = "manifest";
@@ -40,6 +49,16 @@ pub(crate) struct Manifest {
     /// Commits below this sequence number are in tables.
     pub(crate) flushed: u64,
     pub(crate) segments: Vec<Entry>,
+    /// Nothing in a manifest of format 2.
+    pub(crate) moment: Option<Moment>,
+}
+
+/// What shows that the log and the tables are of the manifest's moment.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Moment {
+    /// A record that was durable when the manifest was written.
+    pub(crate) log: LogPoint,
+    pub(crate) tables: Vec<TableEnd>,
 }
 
 /// A version of the tree and the checksum of the file that describes it.
@@ -55,8 +74,14 @@ impl Manifest {
             "{TITLE}\nid {:016x}\nedition {}\ntree {} {:032x}\nflushed {}\n",
             self.store, self.edition, self.tree.number, self.tree.checksum, self.flushed
         );
+        if let Some(Moment { log, .. }) = &self.moment {
+            let _ = writeln!(text, "log {} {:016x}", log.record, log.checksum);
+        }
         for Entry { number, bytes } in &self.segments {
             let _ = writeln!(text, "segment {number} {bytes}");
+        }
+        for TableEnd { id, bytes, checksum } in self.moment.iter().flat_map(|moment| &moment.tables) {
+            let _ = writeln!(text, "table {id} {bytes} {checksum:016x}");
         }
         let _ = writeln!(text, "checksum {:032x}", xxh3_128(text.as_bytes()));
         text.into_bytes()
@@ -92,15 +117,30 @@ fn parse(text: &str) -> Option<Manifest> {
     let tree =
         TreeVersion { number: number.parse().ok()?, checksum: u128::from_str_radix(checksum, 16).ok()? };
     let flushed = word("flushed")?.parse().ok()?;
-    let mut segments = Vec::new();
+    let (mut segments, mut moment) = (Vec::new(), None::<Moment>);
     for line in lines {
-        if line.starts_with("checksum ") {
-            break;
+        let (key, values) = line.split_once(' ')?;
+        let mut values = values.split(' ');
+        match key {
+            "log" => {
+                let record = values.next()?.parse().ok()?;
+                let checksum = u64::from_str_radix(values.next()?, 16).ok()?;
+                moment = Some(Moment { log: LogPoint { record, checksum }, tables: Vec::new() });
+            }
+            "segment" => {
+                let (number, bytes) = (values.next()?.parse().ok()?, values.next()?.parse().ok()?);
+                segments.push(Entry { number, bytes });
+            }
+            "table" => {
+                let (id, bytes) = (values.next()?.parse().ok()?, values.next()?.parse().ok()?);
+                let checksum = u64::from_str_radix(values.next()?, 16).ok()?;
+                moment.as_mut()?.tables.push(TableEnd { id, bytes, checksum });
+            }
+            "checksum" => break,
+            _ => return None,
         }
-        let (number, bytes) = line.strip_prefix("segment ")?.split_once(' ')?;
-        segments.push(Entry { number: number.parse().ok()?, bytes: bytes.parse().ok()? });
     }
-    Some(Manifest { store, edition, tree, flushed, segments })
+    Some(Manifest { store, edition, tree, flushed, segments, moment })
 }
 
 #[cfg(test)]
@@ -114,13 +154,18 @@ mod tests {
             tree: TreeVersion { number: 42, checksum: 99 },
             flushed: 1000,
             segments: vec![Entry { number: 7, bytes: 1 << 25 }, Entry { number: 8, bytes: 1 << 25 }],
+            moment: Some(Moment {
+                log: LogPoint { record: 5120, checksum: 77 },
+                tables: vec![TableEnd { id: 9, bytes: 4000, checksum: 5 }],
+            }),
         }
     }
 
     #[test]
     fn what_is_written_comes_back() {
-        let none = Manifest { segments: Vec::new(), ..sample() };
-        for manifest in [sample(), none] {
+        let none = Manifest { segments: Vec::new(), moment: Some(Moment::default()), ..sample() };
+        let of_format_2 = Manifest { moment: None, ..sample() };
+        for manifest in [sample(), none, of_format_2] {
             assert_eq!(Manifest::decode(&manifest.encode()), Ok(manifest));
         }
     }

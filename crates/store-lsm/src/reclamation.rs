@@ -6,6 +6,9 @@
 //! drops the reference outside the lock, some milliseconds after lsm-tree has dropped the version, so
 //! that no reader which began just before has the last reference.
 //!
+//! While the manifest names an older version than the tree has, nothing is freed: an opening goes back
+//! to the version that the manifest names.
+//!
 //! The files of a failed flush or compaction are removed before the next one begins.
 
 use std::any::Any;
@@ -42,7 +45,7 @@ impl Database {
     /// Drops the versions that the tree has dropped. True while there are versions left to drop.
     pub(crate) fn reclaim(&self) -> bool {
         drop(std::mem::take(&mut self.reclamation.lock().leaving));
-        if self.reclamation.lock().held.is_empty() {
+        if self.reclamation.lock().held.is_empty() || self.manifest_is_behind() {
             return false;
         }
         let newest = self.tree.current_version().id();
@@ -59,6 +62,12 @@ impl Database {
             reclamation.leaving.push(version);
         }
         !reclamation.leaving.is_empty() || !reclamation.held.is_empty()
+    }
+
+    /// Keeps the tables of replaced versions on disk when this process ends: a table that is dropped
+    /// removes its file.
+    pub(crate) fn keep_held_versions(&self) {
+        std::mem::forget(std::mem::take(&mut self.reclamation.lock().held));
     }
 
     /// A flush or compaction has failed, which made tables from `first_new` on.

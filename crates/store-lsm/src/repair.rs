@@ -27,7 +27,8 @@ use crate::database;
 use crate::error::OpenError;
 use crate::folder::{self, DAMAGED, Folder, Paths, STORE, STORE_NEW, TREE, date_and_time};
 use crate::layout;
-use crate::manifest::{self, Manifest};
+use crate::manifest::{self, Manifest, Moment};
+use crate::privacy;
 use crate::tree::{self, TABLES, TableEntry};
 use crate::verify::Finding;
 use crate::vfs::{Disk, FileSystem};
@@ -79,6 +80,7 @@ pub fn repair(data: &Path, options: &Options) -> Result<Repaired, OpenError> {
         fs::remove_dir_all(&paths.store).map_err(failed)?;
     }
     gathered.write(&paths, options).map_err(|error| OpenError::tree(data, error))?;
+    privacy::correct(data);
     let survey = gathered.count().map_err(|error| OpenError::tree(data, error))?;
     let original = match folder::left_by_repair(data).map_err(failed)? {
         Some(original) => data.join(original),
@@ -277,6 +279,8 @@ impl Gathered {
         let in_log = self.log.keys().map(|(_, sequence)| sequence.0).max().unwrap_or(0);
         manifest.flushed = tree.get_highest_persisted_seqno().unwrap_or(0).max(in_log) + 1;
         manifest.tree = tree::read_current(&paths.tree).map_err(io::Error::other)?;
+        let tables = tree::table_ends(&paths.tree, manifest.tree, &[])?;
+        manifest.moment = Some(Moment { tables, ..Moment::default() });
         manifest.edition += 1;
         manifest.write(&Disk, &paths.store)?;
         Ok(())

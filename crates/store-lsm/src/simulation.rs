@@ -14,6 +14,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use store::{Key, Log, LogPosition, Partition, Position, Space, StoreError, WriteSet};
 
+use crate::manifest::{self, Manifest};
 use crate::vfs::simulated::{Fault, Simulated};
 use crate::vfs::{Disk, FileSystem};
 use crate::{Durability, OpenError, Options, Tuning};
@@ -56,6 +57,16 @@ pub fn small(durability: Durability) -> Options {
     let tuning =
         Tuning { memtable_bytes: 6 << 10, segment_bytes: 8 << 10, table_bytes: 8 << 10, ..Tuning::default() };
     Options { durability, cache_bytes: 1 << 20, address: None, tuning }
+}
+
+/// Gives a folder the manifest and the format that a program of format 2 leaves.
+pub fn make_format_2(data: &Path) -> Result<(), String> {
+    let text = |error: std::io::Error| error.to_string();
+    let store = data.join("store");
+    let bytes = std::fs::read(store.join(manifest::FILE_NAME)).map_err(text)?;
+    let manifest = Manifest { moment: None, ..Manifest::decode(&bytes)? };
+    manifest.write(&Disk, &store).map_err(text)?;
+    std::fs::write(store.join("format"), "lodestone data format 2\n").map_err(text)
 }
 
 /// All commits, and how many of them were acknowledged.

@@ -10,7 +10,12 @@
 //! lsm-tree itself checks a part when it reads it, trusts `current` and the version file, and removes
 //! what it does not know. So everything that can be checked without reading all data is checked here
 //! before lsm-tree sees the folder.
+//!
+//! A table does not say whose it is. So the manifest has the length of each table and a checksum of its
+//! end, which holds the table's number, its count of rows, its first and last key, and when it was made
+//! (in nanoseconds): a table of another store, or of another time, has another end.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::io::{self, Read};
 use std::os::unix::fs::FileExt;
@@ -25,12 +30,12 @@ use lsm_tree::config::{
 use lsm_tree::{
     AnyTree, Cache, Checksum, CompressionType, Config, DescriptorTable, SequenceNumberCounter, Table,
 };
-use xxhash_rust::xxh3::xxh3_128;
+use xxhash_rust::xxh3::{xxh3_64, xxh3_128};
 
 use crate::descriptors::open_tables_max;
 use crate::error::OpenError;
 use crate::folder::{Paths, TREE};
-use crate::manifest::TreeVersion;
+use crate::manifest::{Manifest, Moment, TreeVersion};
 use crate::wal::record::number;
 
 pub(crate) const TABLES: &str = "tables";
@@ -85,7 +90,10 @@ pub(crate) fn strategy(table_bytes: u64) -> Arc<Leveled> {
 /// The files of a tree, found to be those that there must be.
 #[derive(Debug)]
 pub(crate) struct TreeFiles {
+    /// What an opening uses: the version that the manifest names, also if `current` names a later one.
     pub(crate) version: TreeVersion,
+    /// What `current` names.
+    pub(crate) current: TreeVersion,
     pub(crate) tables: Vec<TableEntry>,
     /// Files that belong to no version: an unfinished flush or compaction, or what one has replaced.
     pub(crate) orphans: Vec<String>,
@@ -99,9 +107,39 @@ pub(crate) struct TableEntry {
     pub(crate) global_sequence: u64,
 }
 
+/// What the manifest says about a table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct TableEnd {
+    pub(crate) id: u64,
+    /// The length of its file.
+    pub(crate) bytes: u64,
+    /// Of the file from the meta block on.
+    pub(crate) checksum: u64,
+}
+
+impl TableEnd {
+    pub(crate) fn file_name(&self) -> String {
+        format!("{TABLES}/{}", self.id)
+    }
+}
+
 impl TableEntry {
     pub(crate) fn file_name(&self) -> String {
         format!("{TABLES}/{}", self.id)
+    }
+
+    /// The length of the table and the checksum of its end, as they are now.
+    pub(crate) fn read_end(&self, tree: &Path) -> io::Result<TableEnd> {
+        let path = tree.join(self.file_name());
+        check_parts(&path)?;
+        let damaged = || io::Error::new(io::ErrorKind::InvalidData, "has no meta block");
+        let archive = sfa::Reader::new(&path).map_err(|_| damaged())?;
+        let meta = archive.toc().section(b"meta").ok_or_else(damaged)?.pos();
+        let file = fs::File::open(&path)?;
+        let bytes = file.metadata()?.len();
+        let mut end = vec![0; bytes.checked_sub(meta).ok_or_else(damaged)? as usize];
+        file.read_exact_at(&mut end, meta)?;
+        Ok(TableEnd { id: self.id, bytes, checksum: xxh3_64(&end) })
     }
 
     /// The table, with its parts checked as far as that needs none of its rows.
@@ -119,25 +157,82 @@ impl TableEntry {
     }
 }
 
-/// Checks all files of the tree, without reading the rows of tables. `least` is the version that
-/// the manifest names.
-pub(crate) fn check_files(paths: &Paths, least: TreeVersion) -> Result<TreeFiles, OpenError> {
-    let damaged = |file: &str, what: &str| OpenError::damaged(&paths.data, format!("{TREE}/{file}"), what);
-    let version = read_current(&paths.tree).map_err(|what| damaged(CURRENT, &what))?;
-    if version.number < least.number || (version.number == least.number && version != least) {
-        let what = format!("names version {}, the manifest version {}", version.number, least.number);
-        return Err(damaged(CURRENT, &what));
+/// Checks all files of the tree, without reading the rows of tables, and decides which version an
+/// opening uses.
+pub(crate) fn check_files(paths: &Paths, manifest: &Manifest) -> Result<TreeFiles, OpenError> {
+    let file = |name: &str| format!("{TREE}/{name}");
+    let damaged = |name: &str, what: &str| OpenError::damaged(&paths.data, file(name), what);
+    let named = manifest.tree;
+    let current = read_current(&paths.tree).map_err(|what| damaged(CURRENT, &what))?;
+    let is_ahead = match &manifest.moment {
+        // By one version at most, which was durable before `current` named it.
+        Some(_) => {
+            let file = paths.tree.join(format!("v{}", current.number));
+            named.number.checked_add(1) == Some(current.number)
+                && read_version(&file, current.checksum).is_ok()
+        }
+        None => current.number > named.number,
+    };
+    if current != named && !is_ahead {
+        let what = format!("names version {}, the manifest version {}", current.number, named.number);
+        return Err(OpenError::mixed(&paths.data, file(CURRENT), &what));
     }
-    let version_file = format!("v{}", version.number);
-    let tables = read_version(&paths.tree.join(&version_file), version.checksum)
-        .map_err(|what| damaged(&version_file, &what))?;
-    for table in &tables {
-        table.open(&paths.tree).map_err(|what| damaged(&table.file_name(), &what))?;
+    let mut version = named;
+    let mut tables = check_version(&paths.tree, named, manifest.moment.as_ref());
+    if tables.is_err() && manifest.moment.is_none() && current != named {
+        // The program of format 2 may have removed the version that its manifest names.
+        version = current;
+        tables = check_version(&paths.tree, current, None);
     }
-    let orphans = find_orphans(&paths.tree, &version_file, &tables)
+    let tables = tables.map_err(|(name, what)| match current == named {
+        true => damaged(&name, &what),
+        false => {
+            let (current, named) = (current.number, named.number);
+            let what = format!("{what}; {CURRENT} names version {current}, the manifest version {named}");
+            OpenError::mixed(&paths.data, file(&name), &what)
+        }
+    })?;
+    let orphans = find_orphans(&paths.tree, &format!("v{}", version.number), &tables)
         .map_err(|error| OpenError::io(&paths.data, error))?
         .map_err(|foreign| damaged(&foreign, "does not belong here"))?;
-    Ok(TreeFiles { version, tables, orphans })
+    Ok(TreeFiles { version, current, tables, orphans })
+}
+
+/// Checks a version and its tables. What is wrong with which file is the error.
+fn check_version(
+    tree: &Path,
+    version: TreeVersion,
+    moment: Option<&Moment>,
+) -> Result<Vec<TableEntry>, (String, String)> {
+    let version_file = format!("v{}", version.number);
+    let tables =
+        read_version(&tree.join(&version_file), version.checksum).map_err(|what| (version_file, what))?;
+    let named = moment.map(|moment| by_number(&moment.tables));
+    for table in &tables {
+        let wrong = |what| (table.file_name(), what);
+        table.open(tree).map_err(wrong)?;
+        let Some(named) = &named else { continue };
+        let end = table.read_end(tree).map_err(|error| wrong(error.to_string()))?;
+        if named.get(&table.id) != Some(&&end) {
+            return Err(wrong("is not the table that the manifest names, but another one".to_owned()));
+        }
+    }
+    Ok(tables)
+}
+
+fn by_number(ends: &[TableEnd]) -> BTreeMap<u64, &TableEnd> {
+    ends.iter().map(|end| (end.id, end)).collect()
+}
+
+/// The tables of a version, as the manifest is to name them. `known` are those that it names already.
+pub(crate) fn table_ends(tree: &Path, version: TreeVersion, known: &[TableEnd]) -> io::Result<Vec<TableEnd>> {
+    let tables = read_version(&tree.join(format!("v{}", version.number)), version.checksum);
+    let known = by_number(known);
+    let end = |table: &TableEntry| match known.get(&table.id) {
+        Some(&&end) => Ok(end),
+        None => table.read_end(tree),
+    };
+    tables.map_err(io::Error::other)?.iter().map(end).collect()
 }
 
 /// The version that `current` names. What is wrong is the error.

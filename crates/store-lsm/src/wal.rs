@@ -300,10 +300,15 @@ impl Wal {
         queue.prepared = Some(prepared);
     }
 
-    /// Segments that are complete and hold nothing from this sequence number on.
+    /// Segments that are complete and hold nothing from this sequence number on. A segment stays until
+    /// a later one has a durable record, so the log always has its last durable record.
     pub(crate) fn closed_below(&self, flushed: u64) -> Vec<u64> {
         let queue = self.queue.lock();
-        queue.closed.iter().take_while(|(_, end)| *end <= flushed).map(|(number, _)| *number).collect()
+        let DurableEnd { segment, offset, .. } = queue.durable_end;
+        // A segment whose first record was torn begins again behind its header.
+        let has_record = offset > SEGMENT_HEADER_BYTES as u64;
+        let needless = |(number, end): &&(u64, u64)| *end <= flushed && *number < segment && has_record;
+        queue.closed.iter().take_while(needless).map(|(number, _)| *number).collect()
     }
 
     /// These segments are gone.

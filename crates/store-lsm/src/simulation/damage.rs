@@ -1,8 +1,12 @@
-//! The damage campaign: one thing is wrong with one file of a folder; it must not pass in silence.
+//! The damage campaign: something is wrong with a folder; it must not pass in silence.
 //!
-//! A trial takes a copy of a store from some part of its life, damages one file in one way, and asks
-//! [`crate::verify`] and an opening. Either of them names the damage, or every row is right, also after
-//! the store was written to and opened again.
+//! A trial takes a copy of a store from some part of its life (`life`), damages one file in one way or
+//! mixes files of different moments or stores (`mixture`), and asks [`crate::verify`] and an opening.
+//! Either of them names the damage, or every row is right, also after the store was written to and
+//! opened again.
+
+mod life;
+mod mixture;
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -14,6 +18,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use store::{Log, LogPosition, WriteSet};
 
+use self::life::{Life, Sample, State};
 use super::stepped::Stepped;
 use super::{key, small};
 use crate::vfs::Disk;
@@ -35,6 +40,23 @@ pub enum Damage {
     Doubled,
     /// A file is as it was at an earlier time.
     Stale,
+    /// Files are as they were at another time.
+    OtherTime,
+    /// Files are those of another store.
+    OtherStore,
+    /// Files are those of a copy of the store, which went on separately.
+    Forked,
+    /// The folder was copied file by file while the store was written to.
+    CopiedLive,
+}
+
+/// Which damages a campaign does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Trials {
+    /// All of them.
+    All,
+    /// Files of different moments or stores.
+    Mixtures,
 }
 
 const DAMAGES: [Damage; 7] = [
@@ -57,18 +79,16 @@ pub enum Outcome {
     NotDone,
 }
 
-/// A store at some part of its life.
-struct Sample {
-    name: &'static str,
-    folder: PathBuf,
-    earlier: PathBuf,
-    rows: BTreeMap<u64, Bytes>,
-    records: usize,
-}
-
 /// Stores from all parts of their life, to be damaged.
 pub struct Campaign {
     samples: Vec<Sample>,
+    /// Of another store.
+    others: Vec<Sample>,
+    /// Of copies of the store that went on separately.
+    forks: Vec<Sample>,
+    /// How many commits they have in common with the store.
+    forked_at: usize,
+    trials: Trials,
     folder: tempfile::TempDir,
     random: fastrand::Rng,
     /// How many trials ended how, for each kind of file and damage.
@@ -76,39 +96,110 @@ pub struct Campaign {
 }
 
 impl Campaign {
-    pub fn new(seed: u64) -> Result<Campaign, String> {
+    pub fn new(seed: u64, trials: Trials) -> Result<Campaign, String> {
         let folder = tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir());
         let folder = folder.map_err(|error| error.to_string())?;
-        let mut life = Life::begin(&folder.path().join("life"), fastrand::Rng::with_seed(seed))?;
-        let samples = life.samples(folder.path())?;
-        let random = fastrand::Rng::with_seed(seed ^ 0x5eed);
-        Ok(Campaign { samples, folder, random, outcomes: BTreeMap::new() })
+        let path = |name: &str| folder.path().join(name);
+        let mut random = fastrand::Rng::with_seed(seed ^ 0x5eed);
+        let samples =
+            Life::begin(&path("life"), fastrand::Rng::with_seed(seed))?.samples(&path("samples"))?;
+        let others = Life::begin(&path("other life"), random.fork())?.samples(&path("others"))?;
+        let origin = &samples[random.usize(0..samples.len())];
+        let forks = Life::fork(origin, &path("forked life"), random.fork())?.samples(&path("forks"))?;
+        let forked_at = origin.records();
+        let outcomes = BTreeMap::new();
+        Ok(Campaign { samples, others, forks, forked_at, trials, folder, random, outcomes })
     }
 
     /// One trial. What passed in silence is the error.
     pub fn trial(&mut self) -> Result<Outcome, String> {
+        let trial = match (self.trials, self.random.u8(0..10)) {
+            (Trials::All, 0..5) => self.damage_file(),
+            (_, 0..8) => self.mix(),
+            _ => self.copy_live(),
+        };
+        let Some(Trial { kind, damage, what, states }) = trial? else { return Ok(Outcome::NotDone) };
+        let copy = self.trial_folder();
+        let outcome = catch_unwind(AssertUnwindSafe(|| judge(&copy, &states)))
+            .unwrap_or_else(|_| Err("the program panicked".to_owned()))
+            .map_err(|silent| format!("{damage:?} {what}: {silent}"))?;
+        *self.outcomes.entry((kind, damage, outcome)).or_default() += 1;
+        Ok(outcome)
+    }
+
+    /// An empty place for the folder of the next trial.
+    fn next_folder(&self) -> io::Result<PathBuf> {
+        let folder = self.trial_folder();
+        match fs::remove_dir_all(&folder) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+            _ => Ok(folder),
+        }
+    }
+
+    /// Something is wrong with one file.
+    fn damage_file(&mut self) -> Result<Option<Trial>, String> {
+        let text = |error: io::Error| error.to_string();
+        let copy = self.next_folder().map_err(text)?;
         let random = &mut self.random;
         let sample = &self.samples[random.usize(0..self.samples.len())];
-        let copy = self.folder.path().join("trial");
-        copy_folder(&sample.folder, &copy).map_err(|error| error.to_string())?;
-        let files = files_of(&copy).map_err(|error| error.to_string())?;
+        copy_folder(&sample.folder, &copy).map_err(text)?;
+        let files = files_of(&copy).map_err(text)?;
         let kinds: Vec<&String> = files.keys().collect();
         let kind = kinds[random.usize(0..kinds.len())].clone();
         let names = &files[&kind];
         let name = names[random.usize(0..names.len())].clone();
         let damage = DAMAGES[random.usize(0..DAMAGES.len())];
-        let done = do_damage(random, damage, &copy, &name, names, &sample.earlier);
-        let outcome = match done.map_err(|error| error.to_string())? {
-            None => Ok(Outcome::NotDone),
-            Some(what) => catch_unwind(AssertUnwindSafe(|| judge(&copy, sample)))
-                .unwrap_or_else(|_| Err("the program panicked".to_owned()))
-                .map_err(|silent| format!("{}: {damage:?} {name} ({what}): {silent}", sample.name)),
+        let done = do_damage(random, damage, &copy, &name, names, &sample.earlier).map_err(text)?;
+        let states = vec![Arc::clone(sample.state())];
+        Ok(done.map(|what| Trial { kind, damage, what: format!("{}: {name} ({what})", sample.name), states }))
+    }
+
+    /// Some files are of another time or store.
+    fn mix(&mut self) -> Result<Option<Trial>, String> {
+        let text = |error: io::Error| error.to_string();
+        let copy = self.next_folder().map_err(text)?;
+        let random = &mut self.random;
+        let (damage, donors) = match random.u8(0..4) {
+            0..2 => (Damage::OtherTime, &self.samples),
+            2 => (Damage::OtherStore, &self.others),
+            _ => (Damage::Forked, &self.forks),
         };
-        if let Ok(outcome) = &outcome {
-            *self.outcomes.entry((kind, damage, *outcome)).or_default() += 1;
-            fs::remove_dir_all(&copy).map_err(|error| error.to_string())?;
-        }
-        outcome
+        let sample = &self.samples[random.usize(0..self.samples.len())];
+        let donor = &donors[random.usize(0..donors.len())];
+        copy_folder(&sample.folder, &copy).map_err(text)?;
+        let done = mixture::mix(random, &copy, &donor.folder).map_err(text)?;
+        let states = match damage {
+            Damage::OtherStore => vec![Arc::clone(sample.state()), Arc::clone(donor.state())],
+            _ => {
+                // Any moment from the earlier one on, of either store.
+                let first = match damage {
+                    Damage::Forked => self.forked_at.min(sample.records()),
+                    _ => sample.records().min(donor.records()),
+                };
+                [&sample.states[first..], &donor.states[first..]].concat()
+            }
+        };
+        Ok(done.map(|(extent, names)| Trial {
+            kind: format!("{extent:?}"),
+            damage,
+            what: format!("{} with files of {}: {names}", sample.name, donor.name),
+            states,
+        }))
+    }
+
+    /// The folder is copied while the store is written to.
+    fn copy_live(&mut self) -> Result<Option<Trial>, String> {
+        let text = |error: io::Error| error.to_string();
+        let copy = self.next_folder().map_err(text)?;
+        let data = self.folder.path().join("live");
+        let sample = &self.samples[self.random.usize(0..self.samples.len())];
+        let mut life = Life::fork(sample, &data, self.random.fork())?;
+        let order = mixture::copy_live(&mut self.random, &mut life, &copy)?;
+        let states = life.states[sample.records()..].to_vec();
+        drop(life);
+        fs::remove_dir_all(&data).map_err(text)?;
+        let what = format!("{} in the order {order}", sample.name);
+        Ok(Some(Trial { kind: "folder".to_owned(), damage: Damage::CopiedLive, what, states }))
     }
 
     /// Where the folder of the last trial is.
@@ -117,8 +208,18 @@ impl Campaign {
     }
 }
 
+/// A damaged folder, to be looked at.
+struct Trial {
+    /// What is damaged.
+    kind: String,
+    damage: Damage,
+    what: String,
+    /// What the folder may hold if it is not refused.
+    states: Vec<Arc<State>>,
+}
+
 /// Looks at a damaged folder as an operator would: verify first, then open.
-fn judge(folder: &Path, sample: &Sample) -> Result<Outcome, String> {
+fn judge(folder: &Path, states: &[Arc<State>]) -> Result<Outcome, String> {
     match crate::verify(folder) {
         Ok(verification) if verification.findings.is_empty() => {}
         Ok(_)
@@ -127,21 +228,18 @@ fn judge(folder: &Path, sample: &Sample) -> Result<Outcome, String> {
         }
         Err(error) => return Err(format!("verify fails: {error}")),
     }
-    let Ok(store) = open(folder) else { return Ok(Outcome::Refused) };
-    compare(&store, sample, &sample.rows, sample.records)?;
+    let Ok(mut store) = open(folder) else { return Ok(Outcome::Refused) };
+    let mut state = compare(&store, states)?;
     // It is as good as new: it can be written to, flushed and opened again.
-    let mut rows = sample.rows.clone();
-    let mut store = store;
     for round in 0..3_u64 {
-        let value = Bytes::from(vec![round as u8; 3000]);
-        commit(&mut store, &BTreeMap::from([(1, Some(value.clone()))]), sample.records as u64 + round)
-            .map_err(|error| format!("a write fails: {error}"))?;
-        rows.insert(1, value);
+        let rows = BTreeMap::from([(1, Some(Bytes::from(vec![round as u8; 3000])))]);
+        commit(&mut store, &rows, state.records as u64).map_err(|error| format!("a write fails: {error}"))?;
+        state = Arc::new(state.after(&rows));
         store.maintain();
     }
     drop(store);
     let store = open(folder).map_err(|error| format!("does not open again: {error}"))?;
-    compare(&store, sample, &rows, sample.records + 3)?;
+    compare(&store, &[state])?;
     Ok(Outcome::EverythingRight)
 }
 
@@ -149,24 +247,21 @@ fn open(folder: &Path) -> Result<Stepped, OpenError> {
     Stepped::open(Arc::new(Disk), folder, &small(Durability::Fsync))
 }
 
-fn compare(
-    store: &Stepped,
-    sample: &Sample,
-    rows: &BTreeMap<u64, Bytes>,
-    records: usize,
-) -> Result<(), String> {
-    for row in 0..ROWS {
-        // A read that fails says so.
-        if let Ok(found) = store.value(&key(row))
-            && found.as_ref() != rows.get(&row)
-        {
-            return Err(format!("row {row} is wrong in silence ({})", sample.name));
+/// Which of the states the store is in. A read that fails says so, which is not silence.
+fn compare(store: &Stepped, states: &[Arc<State>]) -> Result<Arc<State>, String> {
+    let rows: Vec<_> = (0..ROWS).map(|row| store.value(&key(row)).ok()).collect();
+    let records = store.records(LOG, LogPosition(0)).ok().map(|records| records.len());
+    let mut wrong = format!("it has {records:?} records, as in no state that it was in");
+    for state in states.iter().filter(|state| records.is_none_or(|records| records == state.records)) {
+        let is_wrong = |(row, found): &(usize, &Option<Option<Bytes>>)| {
+            found.as_ref().is_some_and(|found| found.as_ref() != state.rows.get(&(*row as u64)))
+        };
+        match rows.iter().enumerate().find(is_wrong) {
+            Some((row, _)) => wrong = format!("row {row} of {} commits is wrong in silence", state.records),
+            None => return Ok(Arc::clone(state)),
         }
     }
-    match store.records(LOG, LogPosition(0)) {
-        Ok(found) if found.len() != records => Err(format!("{} records instead of {records}", found.len())),
-        _ => Ok(()),
-    }
+    Err(wrong)
 }
 
 fn commit(store: &mut Stepped, rows: &BTreeMap<u64, Option<Bytes>>, number: u64) -> Result<(), String> {
@@ -266,6 +361,8 @@ fn do_damage(
             }
             _ => return Ok(None),
         },
+        // Not done to a single file.
+        Damage::OtherTime | Damage::OtherStore | Damage::Forked | Damage::CopiedLive => return Ok(None),
         Damage::Swapped => return Ok(None),
     };
     Ok(Some(what))
@@ -326,107 +423,4 @@ fn copy_folder(from: &Path, to: &Path) -> io::Result<()> {
         }
     }
     Ok(())
-}
-
-/// A store that is written to, and of which samples are taken.
-struct Life {
-    data: PathBuf,
-    random: fastrand::Rng,
-    store: Option<Stepped>,
-    rows: BTreeMap<u64, Bytes>,
-    records: usize,
-}
-
-impl Life {
-    fn begin(data: &Path, random: fastrand::Rng) -> Result<Life, String> {
-        let store = open(data).map_err(|error| error.to_string())?;
-        Ok(Life { data: data.to_owned(), random, store: Some(store), rows: BTreeMap::new(), records: 0 })
-    }
-
-    fn write(&mut self, commits: usize) -> Result<(), String> {
-        for _ in 0..commits {
-            let mut rows = BTreeMap::new();
-            for _ in 0..self.random.u8(1..4) {
-                let length = self.random.usize(0..400);
-                let value = Bytes::from((0..length).map(|_| self.random.u8(..)).collect::<Vec<u8>>());
-                rows.insert(self.random.u64(0..ROWS), (self.random.u8(0..6) > 0).then_some(value));
-            }
-            let store = self.store.as_mut().ok_or("the store is closed")?;
-            commit(store, &rows, self.records as u64)?;
-            self.records += 1;
-            for (row, value) in rows {
-                match value {
-                    Some(value) => self.rows.insert(row, value),
-                    None => self.rows.remove(&row),
-                };
-            }
-        }
-        Ok(())
-    }
-
-    fn maintain(&mut self) {
-        let Some(store) = &mut self.store else { return };
-        for _ in 0..4 {
-            store.maintain();
-        }
-    }
-
-    /// A copy of the folder as it is now: as a killed process leaves it.
-    fn take(&self, name: &'static str, earlier: &Path, to: &Path) -> Result<Sample, String> {
-        let folder = to.join(name);
-        copy_folder(&self.data, &folder).map_err(|error| error.to_string())?;
-        let (rows, records) = (self.rows.clone(), self.records);
-        Ok(Sample { name, folder, earlier: earlier.to_owned(), rows, records })
-    }
-
-    fn samples(&mut self, to: &Path) -> Result<Vec<Sample>, String> {
-        let mut samples: Vec<Sample> = Vec::new();
-        let mut take = |life: &Life, name| {
-            let earlier = samples.last().map_or(life.data.clone(), |sample| sample.folder.clone());
-            samples.push(life.take(name, &earlier, to)?);
-            Ok::<(), String>(())
-        };
-        self.write(1)?;
-        take(self, "one commit")?;
-        self.write(12)?;
-        take(self, "fresh")?;
-        self.write(10)?;
-        if let Some(store) = &mut self.store {
-            store.rotate();
-            store.flush();
-        }
-        take(self, "after a flush, before the manifest follows")?;
-        self.maintain();
-        take(self, "after a flush")?;
-        self.write(100)?;
-        take(self, "killed while writing")?;
-        self.maintain();
-        take(self, "after compaction")?;
-        self.write(60)?;
-        self.maintain();
-        self.write(7)?;
-        take(self, "with a tail")?;
-        // What a compaction that was cut short leaves: tables that no version knows.
-        let unfinished = self.data.join("store/tree/tables/990");
-        fs::write(&unfinished, [7; 500]).map_err(|error| error.to_string())?;
-        take(self, "during compaction")?;
-        fs::remove_file(&unfinished).map_err(|error| error.to_string())?;
-        if let Some(mut store) = self.store.take() {
-            store.rest();
-        }
-        take(self, "closed")?;
-        self.store = Some(open(&self.data).map_err(|error| error.to_string())?);
-        self.write(3)?;
-        take(self, "opened again")?;
-        for sample in &samples {
-            let copy = to.join("untouched");
-            copy_folder(&sample.folder, &copy).map_err(|error| error.to_string())?;
-            let outcome = judge(&copy, sample).map_err(|error| format!("{}: {error}", sample.name))?;
-            if outcome != Outcome::EverythingRight {
-                return Err(format!("{} is {outcome:?} before it is damaged", sample.name));
-            }
-            fs::remove_dir_all(&copy).map_err(|error| error.to_string())?;
-        }
-        Ok(samples)
-    }
 }

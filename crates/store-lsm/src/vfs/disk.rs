@@ -2,11 +2,12 @@
 
 use std::fs;
 use std::io;
-use std::os::unix::fs::FileExt;
+use std::os::unix::fs::{DirBuilderExt, FileExt, OpenOptionsExt};
 use std::path::Path;
 use std::sync::Arc;
 
 use super::{File, FileSystem};
+use crate::privacy::{FILE_MODE, FOLDER_MODE};
 
 /// How many zeros are written at once where the system cannot allocate.
 const ZEROS_BYTES: u64 = 1 << 20;
@@ -61,7 +62,9 @@ pub(crate) fn write_zeros(file: &dyn File, start: u64, end: u64) -> io::Result<(
 
 impl FileSystem for Disk {
     fn create(&self, path: &Path) -> io::Result<Arc<dyn File>> {
-        let file = fs::File::options().read(true).write(true).create(true).truncate(true).open(path)?;
+        let mut options = fs::File::options();
+        options.read(true).write(true).create(true).truncate(true).mode(FILE_MODE);
+        let file = options.open(path)?;
         Ok(Arc::new(file))
     }
 
@@ -86,7 +89,7 @@ impl FileSystem for Disk {
     }
 
     fn create_folder(&self, path: &Path) -> io::Result<()> {
-        fs::create_dir(path)
+        fs::DirBuilder::new().mode(FOLDER_MODE).create(path)
     }
 
     fn sync_folder(&self, path: &Path) -> io::Result<()> {

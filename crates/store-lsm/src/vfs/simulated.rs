@@ -20,6 +20,7 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 
 use super::{Disk, File, FileSystem};
+use crate::manifest::{self, Manifest, TreeVersion};
 use crate::tree;
 
 const SECTOR_BYTES: u64 = 512;
@@ -118,7 +119,9 @@ impl Simulated {
             fs::write(path, state.contents_after_crash(inode))?;
         }
         let below = Path::new("store/tree");
-        crash_tree(&mut state.random, &self.root.join(below), &target.join(below))?;
+        let manifest = fs::read(target.join("store").join(manifest::FILE_NAME)).ok();
+        let named = manifest.and_then(|bytes| Manifest::decode(&bytes).ok()).map(|manifest| manifest.tree);
+        crash_tree(&mut state.random, &self.root.join(below), &target.join(below), named)?;
         for folder in ["store/aside", "store/log"] {
             fs::create_dir_all(target.join(folder))?;
         }
@@ -219,13 +222,25 @@ fn apply_torn(random: &mut fastrand::Rng, bytes: &mut Vec<u8>, offset: u64, writ
     }
 }
 
-/// The tree's folder after a crash: its current version, and any part of anything else.
-fn crash_tree(random: &mut fastrand::Rng, from: &Path, to: &Path) -> io::Result<()> {
+/// The tree's folder after a crash: its current version and the one that the manifest names, which
+/// were synced, and any part of anything else.
+fn crash_tree(
+    random: &mut fastrand::Rng,
+    from: &Path,
+    to: &Path,
+    named: Option<TreeVersion>,
+) -> io::Result<()> {
     let version = tree::read_current(from).map_err(io::Error::other)?;
     let version_file = format!("v{}", version.number);
     let tables = tree::read_version(&from.join(&version_file), version.checksum).map_err(io::Error::other)?;
     let mut needed: Vec<String> = tables.iter().map(tree::TableEntry::file_name).collect();
     needed.extend([version_file, "current".to_owned()]);
+    if let Some(named) = named {
+        let version_file = format!("v{}", named.number);
+        let tables = tree::read_version(&from.join(&version_file), named.checksum).unwrap_or_default();
+        needed.extend(tables.iter().map(tree::TableEntry::file_name));
+        needed.push(version_file);
+    }
     fs::create_dir_all(to.join(tree::TABLES))?;
     for folder in ["", tree::TABLES] {
         for entry in fs::read_dir(from.join(folder))? {

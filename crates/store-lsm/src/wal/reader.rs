@@ -13,7 +13,7 @@ use std::io;
 use std::path::Path;
 
 use super::mark;
-use super::record::{self, ALIGNMENT, Row};
+use super::record::{self, ALIGNMENT, LogPoint, Row};
 use super::segment::{self, Entry, HEADER_BYTES};
 use crate::vfs::FileSystem;
 
@@ -51,8 +51,8 @@ pub(crate) struct TornTail {
 pub(crate) struct LogEnd {
     /// The segment and the offset where the next record goes, unless no segment holds a record yet.
     pub(crate) segment: Option<(Entry, u64)>,
-    /// The last record, or 0.
-    pub(crate) record: u64,
+    /// The last record, if there is one.
+    pub(crate) last: LogPoint,
     /// When it was written.
     pub(crate) time: u64,
     pub(crate) records: u64,
@@ -60,17 +60,21 @@ pub(crate) struct LogEnd {
     pub(crate) torn: Vec<TornTail>,
     /// The segments with the last sequence number in or before each.
     pub(crate) sequences: Vec<(u64, u64)>,
+    /// Whether the log has exactly the record that the manifest names.
+    pub(crate) has_named_record: bool,
 }
 
 /// Called with the sequence number and the rows of each commit.
 pub(crate) type VisitCommit<'a> = dyn FnMut(u64, Vec<Row>) + 'a;
 
-/// Reads the whole log and calls `visit` for each commit, in order. Changes nothing.
+/// Reads the whole log and calls `visit` for each commit, in order. Changes nothing. `named` is the
+/// record that the manifest names.
 pub(crate) fn read_log(
     fs: &dyn FileSystem,
     folder: &Path,
     store: u64,
     segments: &[Entry],
+    named: LogPoint,
     visit: &mut VisitCommit<'_>,
 ) -> Result<LogEnd, ReadError> {
     let durable = read_mark(fs, folder, store)?;
@@ -86,15 +90,24 @@ pub(crate) fn read_log(
             sequence = number;
             visit(number, rows);
         };
-        let Some(scan) = Scan::of(&bytes, entry, store, expected, &mut commits)? else {
+        let Some(scan) = Scan::of(&bytes, entry, store, expected, named.record, &mut commits)? else {
             unused.get_or_insert(entry);
             end.torn.extend(torn_start(&bytes, entry));
             continue;
         };
+        let last = end.last.checksum;
+        if scan.previous != 0 && last != 0 && scan.previous != last {
+            let what = "does not follow the segment before: they are of different moments or stores";
+            return Err(damage(entry.number, what));
+        }
         if let Some(unused) = unused {
             return Err(damage(unused.number, "is empty, but later segments are not"));
         }
         end.records += scan.next - scan.first;
+        end.has_named_record |= scan.named_checksum == Some(named.checksum);
+        if scan.next > scan.first {
+            end.last.checksum = scan.checksum;
+        }
         end.sequences.push((entry.number, sequence));
         open = Some((entry, scan));
     }
@@ -115,8 +128,8 @@ pub(crate) fn read_log(
     }
     end.torn.extend(scan.torn_tail(entry)?);
     end.segment = Some((entry, scan.end as u64));
-    (end.record, end.time) = (last, scan.time);
-    debug_assert!(end.record >= durable, "the log is whole up to the mark");
+    (end.last.record, end.time) = (last, scan.time);
+    debug_assert!(last >= durable, "the log is whole up to the mark");
     debug_assert!(
         end.torn.iter().all(|torn| torn.segment >= entry.number),
         "only the last segments are torn"
@@ -160,6 +173,12 @@ struct Scan {
     /// The offset at which it would begin.
     end: usize,
     time: u64,
+    /// The checksum of the record before the first one, as the segment's header says it.
+    previous: u64,
+    /// The checksum of the last record.
+    checksum: u64,
+    /// The checksum of the record that the manifest names, if it is here.
+    named_checksum: Option<u64>,
     /// Whole records behind the end.
     behind: Vec<record::RecordHeader>,
     /// From the end to the last byte that is not zero.
@@ -173,6 +192,7 @@ impl Scan {
         entry: Entry,
         store: u64,
         expected: Option<u64>,
+        named: u64,
         visit: &mut VisitCommit<'_>,
     ) -> Result<Option<Scan>, ReadError> {
         if bytes.len() as u64 != entry.bytes {
@@ -203,18 +223,24 @@ impl Scan {
             return Err(damage(entry.number, &what));
         }
         let (mut next, mut position, mut time) = (header.first, HEADER_BYTES, header.time);
+        let (mut checksum, mut named_checksum) = (0, None);
         while let Some((head, body, length)) = record::read(&bytes[position..], store)
             && (head.segment, head.number) == (entry.number, next)
         {
             let commits = record::decode_commits(body)
                 .ok_or_else(|| damage(entry.number, &format!("record {next} holds no list of commits")))?;
             commits.into_iter().for_each(|(sequence, rows)| visit(sequence, rows));
+            checksum = record::body_checksum(&bytes[position..]);
+            if next == named {
+                named_checksum = Some(checksum);
+            }
             (next, position, time) = (next + 1, position + length, head.time);
         }
         let rest = &bytes[position..];
         let tail_bytes = rest.iter().rposition(|byte| *byte != 0).map_or(0, |last| last + 1);
         let (tail, behind) = (rest[..tail_bytes].to_vec(), whole_records(rest, store));
-        Ok(Some(Scan { first: header.first, next, end: position, time, behind, tail }))
+        let (first, previous, end) = (header.first, header.previous, position);
+        Ok(Some(Scan { first, next, end, time, previous, checksum, named_checksum, behind, tail }))
     }
 
     /// What follows the end: nothing, a torn tail, or damage.

@@ -37,6 +37,24 @@ pub(crate) struct RecordHeader {
     pub(crate) time: u64,
 }
 
+/// A record, told apart from every other one of its number: stores that were copied and then written to
+/// have the same id and the same numbers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct LogPoint {
+    /// 0 if there is no record yet.
+    pub(crate) record: u64,
+    /// The checksum of its body, which depends on its header and the store's id. 0 if the record was
+    /// removed with its segment before the next one was complete, as format 2 could leave a log.
+    pub(crate) checksum: u64,
+}
+
+impl LogPoint {
+    /// The later one of two, of those that name a record.
+    pub(crate) fn later(self, other: LogPoint) -> LogPoint {
+        if other.checksum != 0 && other.record > self.record { other } else { self }
+    }
+}
+
 /// How many bytes a record with such a body takes.
 pub(crate) fn record_bytes(body_bytes: usize) -> usize {
     HEADER_BYTES + body_bytes.next_multiple_of(ALIGNMENT)
@@ -66,7 +84,7 @@ pub(crate) fn encode_commit(body: &mut Vec<u8>, sequence: u64, rows: &[Row]) {
 }
 
 /// Turns `buffer`, which has [`HEADER_BYTES`] of room and then the body, into a record.
-pub(crate) fn finish(buffer: &mut Vec<u8>, store: u64, mut header: RecordHeader) {
+pub(crate) fn finish(buffer: &mut Vec<u8>, store: u64, mut header: RecordHeader) -> LogPoint {
     assert!(header.durable < header.number, "a record is not durable before it is written");
     assert!(u32::try_from(buffer.len()).is_ok(), "a record of {} bytes", buffer.len());
     header.body_bytes = (buffer.len() - HEADER_BYTES) as u32;
@@ -80,7 +98,9 @@ pub(crate) fn finish(buffer: &mut Vec<u8>, store: u64, mut header: RecordHeader)
     head[32..40].copy_from_slice(&header.time.to_le_bytes());
     let header_checksum = xxh3_64_with_seed(&head[..40], store);
     head[40..48].copy_from_slice(&header_checksum.to_le_bytes());
-    head[48..].copy_from_slice(&xxh3_64_with_seed(body, header_checksum).to_le_bytes());
+    let checksum = xxh3_64_with_seed(body, header_checksum);
+    head[48..].copy_from_slice(&checksum.to_le_bytes());
+    LogPoint { record: header.number, checksum }
 }
 
 /// The header at the start of `bytes`, if it is whole and of this store.
@@ -103,10 +123,15 @@ pub(crate) fn read(bytes: &[u8], store: u64) -> Option<(RecordHeader, &[u8], usi
     let header = read_header(bytes, store)?;
     let length = record_bytes(header.body_bytes as usize);
     let body = bytes.get(HEADER_BYTES..length)?;
-    if number(&bytes[48..56]) != xxh3_64_with_seed(body, number(&bytes[40..48])) {
+    if body_checksum(bytes) != xxh3_64_with_seed(body, number(&bytes[40..48])) {
         return None;
     }
     Some((header, &body[..header.body_bytes as usize], length))
+}
+
+/// The checksum of the body, as the header at the start of `bytes` says it.
+pub(crate) fn body_checksum(bytes: &[u8]) -> u64 {
+    bytes.get(48..56).map_or(0, number)
 }
 
 pub(crate) fn number(bytes: &[u8]) -> u64 {

@@ -29,6 +29,8 @@ pub(crate) struct SegmentHeader {
     pub(crate) first: u64,
     /// Milliseconds since 1970.
     pub(crate) time: u64,
+    /// The checksum of the record before its first one. 0 if there is none, and in segments of format 2.
+    pub(crate) previous: u64,
 }
 
 pub(crate) fn file_name(number: u64) -> String {
@@ -54,6 +56,7 @@ impl SegmentHeader {
         bytes[24..32].copy_from_slice(&self.first.to_le_bytes());
         bytes[32..40].copy_from_slice(&self.entry.bytes.to_le_bytes());
         bytes[40..48].copy_from_slice(&self.time.to_le_bytes());
+        bytes[48..56].copy_from_slice(&self.previous.to_le_bytes());
         let checksum = xxh3_64_with_seed(&bytes[..56], store);
         bytes[56..].copy_from_slice(&checksum.to_le_bytes());
         bytes
@@ -65,7 +68,9 @@ impl SegmentHeader {
             return None;
         }
         let entry = Entry { number: number(&bytes[16..24]), bytes: number(&bytes[32..40]) };
-        Some(SegmentHeader { entry, first: number(&bytes[24..32]), time: number(&bytes[40..48]) })
+        let (first, time, previous) =
+            (number(&bytes[24..32]), number(&bytes[40..48]), number(&bytes[48..56]));
+        Some(SegmentHeader { entry, first, time, previous })
     }
 }
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::mark::Mark;
 use super::reader::LogEnd;
-use super::record;
+use super::record::{self, LogPoint};
 use super::segment::{self, Entry, HEADER_BYTES};
 use crate::vfs::{File, FileSystem};
 
@@ -24,7 +24,7 @@ pub(crate) struct Writer {
     clock: fn() -> u64,
     current: Option<Current>,
     /// The last record that was written.
-    record: u64,
+    last: LogPoint,
     /// The last one that is durable.
     durable: u64,
     mark: Mark,
@@ -43,7 +43,7 @@ struct Current {
 pub(crate) struct DurableEnd {
     pub(crate) segment: u64,
     pub(crate) offset: u64,
-    pub(crate) record: u64,
+    pub(crate) last: LogPoint,
 }
 
 impl Writer {
@@ -65,11 +65,11 @@ impl Writer {
         }
         let mut mark = Mark::open(fs, folder, store)?;
         for _ in 0..2 {
-            mark.write(end.record, end.time)?;
+            mark.write(end.last.record, end.time)?;
             mark.sync()?;
         }
-        let (record, durable) = (end.record, end.record);
-        Ok(Writer { store, clock, current, record, durable, mark, mark_is_synced: true, unsynced_bytes: 0 })
+        let (last, durable) = (end.last, end.last.record);
+        Ok(Writer { store, clock, current, last, durable, mark, mark_is_synced: true, unsynced_bytes: 0 })
     }
 
     /// How many bytes the current segment has left.
@@ -102,7 +102,7 @@ impl Writer {
     /// Writes a record, behind the segment's header if it is the first.
     fn write(&mut self, buffer: &mut Vec<u8>, segment_header_bytes: usize) -> io::Result<()> {
         let current = self.current.as_mut().ok_or_else(|| io::Error::other("there is no log segment"))?;
-        let (number, time) = (self.record + 1, (self.clock)());
+        let (number, time) = (self.last.record + 1, (self.clock)());
         let header = record::RecordHeader {
             body_bytes: 0,
             segment: current.entry.number,
@@ -110,14 +110,15 @@ impl Writer {
             durable: self.durable,
             time,
         };
-        record::finish(buffer, self.store, header);
+        let written = record::finish(buffer, self.store, header);
         // The log takes a commit only if there is room for it. A longer file would be refused as damaged.
         let end = current.position + (segment_header_bytes + buffer.len()) as u64;
         assert!(end <= current.entry.bytes, "record {number} does not fit into its segment");
         debug_assert_eq!(current.position % record::ALIGNMENT as u64, 0, "records are aligned");
         debug_assert_eq!(current.position == 0, segment_header_bytes > 0, "a segment begins with its header");
         if segment_header_bytes > 0 {
-            let header = segment::SegmentHeader { entry: current.entry, first: number, time };
+            let (entry, previous) = (current.entry, self.last.checksum);
+            let header = segment::SegmentHeader { entry, first: number, time, previous };
             let bytes = [&header.encode(self.store)[..], buffer].concat();
             current.file.write_all_at(&bytes, 0)?;
         } else {
@@ -125,18 +126,18 @@ impl Writer {
         }
         current.position = end;
         self.unsynced_bytes += buffer.len() as u64;
-        self.record = number;
+        self.last = written;
         Ok(())
     }
 
     /// Syncs all records that were written, and writes the last one's number into the mark.
     pub(crate) fn sync(&mut self) -> io::Result<()> {
-        assert!(self.durable <= self.record, "a record is durable only after it was written");
+        assert!(self.durable <= self.last.record, "a record is durable only after it was written");
         if let Some(current) = &self.current
-            && self.durable < self.record
+            && self.durable < self.last.record
         {
             current.file.sync()?;
-            (self.durable, self.unsynced_bytes) = (self.record, 0);
+            (self.durable, self.unsynced_bytes) = (self.last.record, 0);
             self.mark.write(self.durable, (self.clock)())?;
             self.mark_is_synced = false;
         }
@@ -155,7 +156,7 @@ impl Writer {
     }
 
     pub(crate) fn is_synced(&self) -> bool {
-        self.durable == self.record
+        self.durable == self.last.record
     }
 
     pub(crate) fn unsynced_bytes(&self) -> u64 {
@@ -170,7 +171,7 @@ impl Writer {
     pub(crate) fn durable_end(&self) -> DurableEnd {
         match &self.current {
             Some(current) if self.is_synced() => {
-                DurableEnd { segment: current.entry.number, offset: current.position, record: self.record }
+                DurableEnd { segment: current.entry.number, offset: current.position, last: self.last }
             }
             _ => DurableEnd::default(),
         }

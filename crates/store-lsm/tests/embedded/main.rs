@@ -3,6 +3,8 @@
 mod conformance;
 mod damage;
 mod faults;
+mod moments;
+mod privacy;
 mod refusing;
 mod reopening;
 mod repair;

@@ -2,7 +2,7 @@
 
 use store::{LogPosition, Read, Store, StoreError};
 
-use crate::support::{LOG, count, open, row, write};
+use crate::support::{LOG, copy_all, count, open, row, write};
 
 #[tokio::test]
 async fn reopening_after_close_keeps_everything() {
@@ -43,19 +43,6 @@ async fn a_folder_as_a_killed_process_leaves_it_opens_with_every_acknowledged_wr
         assert_eq!(count(&survivor).await, 30);
         write(&survivor, 30..40).await;
         assert_eq!(count(&survivor).await, 40);
-    }
-}
-
-fn copy_all(from: &std::path::Path, to: &std::path::Path) {
-    std::fs::create_dir_all(to).expect("a folder is made");
-    for entry in std::fs::read_dir(from).expect("a folder is listed") {
-        let entry = entry.expect("a folder is listed");
-        let target = to.join(entry.file_name());
-        if entry.file_type().expect("a file has a type").is_dir() {
-            copy_all(&entry.path(), &target);
-        } else {
-            std::fs::copy(entry.path(), target).expect("a file is copied");
-        }
     }
 }
 

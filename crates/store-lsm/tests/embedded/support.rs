@@ -64,3 +64,16 @@ pub async fn count(store: &LsmStore) -> u64 {
     assert_eq!(records, expected);
     count as u64
 }
+
+pub fn copy_all(from: &Path, to: &Path) {
+    std::fs::create_dir_all(to).expect("a folder is made");
+    for entry in std::fs::read_dir(from).expect("a folder is listed") {
+        let entry = entry.expect("a folder is listed");
+        let target = to.join(entry.file_name());
+        if entry.file_type().expect("a file has a type").is_dir() {
+            copy_all(&entry.path(), &target);
+        } else {
+            std::fs::copy(entry.path(), target).expect("a file is copied");
+        }
+    }
+}
