@@ -138,7 +138,7 @@ mod tests {
         let error = FolderError::OtherVersion { folder: "/srv/db".into(), found: 1 };
         check(
             about_opening(&OpenError::Folder(error)),
-            &["/srv/db", "version 1", "version 2", "8d2467d", "copy each table", "--data"],
+            &["/srv/db", "version 1", "versions 2 to 3", "8d2467d", "copy each table", "--data"],
         );
     }
 

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use store::StoreError;
 
-use crate::folder::FORMAT_VERSION;
+use crate::folder::{FORMAT_VERSION, OLDEST_VERSION};
 use crate::wal::reader::ReadError;
 
 #[derive(Debug, thiserror::Error)]
@@ -14,7 +14,7 @@ pub enum OpenError {
     #[error("the data folder {} is in use by {holder}", .folder.display())]
     Taken { folder: PathBuf, holder: String },
     #[error(
-        "the data folder {} has format version {found}, this program reads version {FORMAT_VERSION}",
+        "the data folder {} has format version {found}, this program reads versions {OLDEST_VERSION} to {FORMAT_VERSION}",
         .folder.display()
     )]
     OtherVersion { folder: PathBuf, found: u32 },

@@ -26,7 +26,7 @@ use crate::vfs::FileSystem;
 /// The version of everything below the data folder. Another number means another layout.
 pub const FORMAT_VERSION: u32 = 3;
 /// Folders of this version are opened as well, and are of [`FORMAT_VERSION`] from then on.
-const OLDEST_VERSION: u32 = 2;
+pub const OLDEST_VERSION: u32 = 2;
 
 const FORMAT_TEXT: &str = "lodestone data format ";
 pub(crate) const LOCK: &str = "lock";

@@ -37,7 +37,10 @@ async fn another_format_version_is_refused_by_both_numbers() {
     fs::write(&format, "lodestone data format 7\n").expect("a file is written");
     let error = open(folder.path()).err().expect("another version");
     assert!(matches!(error, OpenError::OtherVersion { found: 7, .. }), "{error:?}");
-    assert!(error.to_string().contains("version 7") && error.to_string().contains("version 3"), "{error}");
+    assert!(
+        error.to_string().contains("version 7") && error.to_string().contains("versions 2 to 3"),
+        "{error}"
+    );
 
     for broken in ["", "lodestone data format one\n", "\u{1f980}"] {
         fs::write(&format, broken).expect("a file is written");
