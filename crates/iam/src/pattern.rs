@@ -1,6 +1,7 @@
 //! Texts of policies: with `*` and `?`, and with variables such as `${aws:username}`.
 
 use std::borrow::Cow;
+use std::collections::HashMap;
 
 /// A text that others are compared with.
 #[derive(Clone, Debug, PartialEq)]
@@ -157,37 +158,101 @@ enum Token<'a> {
     One,
 }
 
-/// Goes from left to right. After a mismatch it goes on at the last `*`, which takes one more character; earlier ones
-/// need not change, so the time is at most the product of both lengths.
+/// Compares a text with tokens in a time that grows with the length of the text and, divided by 64, with the product of
+/// both lengths: a policy may have thousands of wildcards, and every request is compared with it.
+///
+/// What is before the first `*` is at the beginning of the text, and what is behind the last one at its end. Each piece
+/// between two of them is found where it first occurs behind the piece before it: a later place leaves less for the rest.
 fn fits(tokens: &[Token<'_>], text: &str) -> bool {
-    let (mut token, mut rest) = (0, text);
-    // The `*` to go back to, and the text behind what it has taken.
-    let mut retry: Option<(usize, &str)> = None;
-    loop {
-        let step = match tokens.get(token) {
-            None if rest.is_empty() => return true,
-            None => None,
-            Some(Token::Any) if token + 1 == tokens.len() => return true,
-            Some(Token::Any) => {
-                retry = Some((token, rest));
-                Some(rest)
+    let mut pieces = tokens.split(|token| matches!(token, Token::Any));
+    let first = pieces.next().unwrap_or_default();
+    let Some(rest) = strip_start(first, text) else { return false };
+    let Some(last) = pieces.next_back() else { return rest.is_empty() };
+    let Some(mut rest) = strip_end(last, rest) else { return false };
+    for piece in pieces {
+        let Some(behind) = behind_first(piece, rest) else { return false };
+        rest = behind;
+    }
+    true
+}
+
+/// The text behind a piece at its beginning.
+fn strip_start<'t>(piece: &[Token<'_>], text: &'t str) -> Option<&'t str> {
+    piece.iter().try_fold(text, |rest, token| match token {
+        Token::Text(expected) => rest.strip_prefix(&**expected),
+        _ => rest.chars().next().map(|first| &rest[first.len_utf8()..]),
+    })
+}
+
+/// The text before a piece at its end.
+fn strip_end<'t>(piece: &[Token<'_>], text: &'t str) -> Option<&'t str> {
+    piece.iter().rev().try_fold(text, |rest, token| match token {
+        Token::Text(expected) => rest.strip_suffix(&**expected),
+        _ => rest.chars().next_back().map(|last| &rest[..rest.len() - last.len_utf8()]),
+    })
+}
+
+/// The text behind the first place where a piece occurs.
+fn behind_first<'t>(piece: &[Token<'_>], text: &'t str) -> Option<&'t str> {
+    match piece {
+        [] => Some(text),
+        [Token::Text(only)] => text.find(&**only).map(|at| &text[at + only.len()..]),
+        _ => Occurrences::of(piece).first_end(text).map(|end| &text[end..]),
+    }
+}
+
+/// Finds a piece with the algorithm that is known as Shift-And or Bitap. Bit `n` of the state says that the last `n + 1`
+/// characters of the text are the first ones of the piece; each character of the text moves all bits by one.
+struct Occurrences {
+    /// How many characters the piece has.
+    length: usize,
+    /// The places of the piece where any character may be.
+    any: Vec<u64>,
+    /// The places where this character may be, those of `any` among them.
+    of_character: HashMap<char, Vec<u64>>,
+}
+
+impl Occurrences {
+    fn of(piece: &[Token<'_>]) -> Occurrences {
+        let mut characters: Vec<Option<char>> = Vec::new();
+        for token in piece {
+            match token {
+                Token::Text(text) => characters.extend(text.chars().map(Some)),
+                Token::One | Token::Any => characters.push(None),
             }
-            Some(Token::One) => rest.chars().next().map(|first| &rest[first.len_utf8()..]),
-            Some(Token::Text(expected)) => rest.strip_prefix(&**expected),
-        };
-        match (step, retry) {
-            (Some(behind), _) => {
-                token += 1;
-                rest = behind;
-            }
-            (None, Some((any, taken))) => {
-                let Some(first) = taken.chars().next() else { return false };
-                rest = &taken[first.len_utf8()..];
-                retry = Some((any, rest));
-                token = any + 1;
-            }
-            (None, None) => return false,
         }
+        let length = characters.len();
+        let at = |places: &mut [u64], place: usize| places[place / 64] |= 1 << (place % 64);
+        let mut any = vec![0; length.div_ceil(64)];
+        let ones = (0..length).filter(|place| characters[*place].is_none());
+        ones.for_each(|place| at(&mut any, place));
+        let mut of_character: HashMap<char, Vec<u64>> = HashMap::new();
+        for (place, character) in characters.iter().enumerate() {
+            if let Some(character) = character {
+                at(of_character.entry(*character).or_insert_with(|| any.clone()), place);
+            }
+        }
+        Occurrences { length, any, of_character }
+    }
+
+    /// Where in the text the first occurrence ends.
+    fn first_end(&self, text: &str) -> Option<usize> {
+        let Some(last) = self.length.checked_sub(1) else { return Some(0) };
+        let mut state = vec![0_u64; self.any.len()];
+        for (at, character) in text.char_indices() {
+            let allowed = self.of_character.get(&character).unwrap_or(&self.any);
+            // A new occurrence may begin at every character.
+            let mut carried = 1;
+            for (word, allowed) in state.iter_mut().zip(allowed) {
+                let moved = *word << 1 | carried;
+                carried = *word >> 63;
+                *word = moved & allowed;
+            }
+            if state[last / 64] >> (last % 64) & 1 == 1 {
+                return Some(at + character.len_utf8());
+            }
+        }
+        None
     }
 }
 
@@ -199,6 +264,53 @@ mod tests {
 
     fn name(key: &str) -> Option<String> {
         (key == "aws:username").then(|| "al*ce".to_owned())
+    }
+
+    fn fits(pattern: &str, text: &str) -> bool {
+        Pattern::parse(pattern, ALL).expect("the pattern is well formed").matches(text, &name)
+    }
+
+    /// Slow, and obviously right.
+    fn fits_by_definition(pattern: &[u8], text: &[u8]) -> bool {
+        match pattern.split_first() {
+            None => text.is_empty(),
+            Some((b'*', rest)) => (0..=text.len()).any(|taken| fits_by_definition(rest, &text[taken..])),
+            Some((b'?', rest)) => !text.is_empty() && fits_by_definition(rest, &text[1..]),
+            Some((first, rest)) => text.first() == Some(first) && fits_by_definition(rest, &text[1..]),
+        }
+    }
+
+    /// All texts of up to this length.
+    fn all_of(alphabet: &str, length_max: usize) -> Vec<String> {
+        let mut texts = vec![String::new()];
+        for begin in 0.. {
+            if texts[begin].len() == length_max {
+                break;
+            }
+            texts.extend(alphabet.chars().map(|last| format!("{}{last}", texts[begin])).collect::<Vec<_>>());
+        }
+        texts
+    }
+
+    #[test]
+    fn short_patterns_fit_exactly_what_they_mean() {
+        let texts = all_of("ab", 6);
+        for pattern in all_of("ab*?", 5) {
+            for text in &texts {
+                let expected = fits_by_definition(pattern.as_bytes(), text.as_bytes());
+                assert_eq!(fits(&pattern, text), expected, "{pattern} on {text}");
+            }
+        }
+    }
+
+    #[test]
+    fn thousands_of_wildcards_are_compared_with_long_texts() {
+        let all = "a".repeat(50_000);
+        assert!(!fits(&format!("*{}b*", "a?".repeat(10_000)), &all));
+        assert!(fits(&format!("*{}a*", "a?".repeat(10_000)), &all));
+        assert!(fits(&format!("*{}b*", "a?".repeat(10_000)), &(all.clone() + "b")));
+        assert!(fits(&format!("*{}", "?".repeat(4_000)), &all));
+        assert!(!fits(&format!("*{}", "?".repeat(4_000)), &all[..3_999]));
     }
 
     #[test]

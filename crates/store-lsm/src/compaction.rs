@@ -10,10 +10,10 @@ use std::io;
 use std::panic::AssertUnwindSafe;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, OnceLock, Weak};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
-use lsm_tree::AbstractTree;
 use lsm_tree::compaction::filter::{CompactionFilter, Context, Factory, ItemAccessor, Verdict};
+use lsm_tree::{AbstractTree, SeqNo};
 
 use crate::database::Database;
 use crate::tree;
@@ -21,19 +21,30 @@ use crate::write_back::WriteBack;
 
 /// Rows between two looks at the clock, some tenths of a millisecond.
 const LOOK_ROWS: u32 = 64;
-/// How long compaction works before it sleeps.
-const WORK_TIME: Duration = Duration::from_millis(2);
 /// Compaction does not sleep while L0 has this many tables or more.
 const HURRY_TABLES: usize = 8;
 
 impl Database {
     /// Merges once. False when there was nothing to merge.
     pub(crate) fn compact_once(&self) -> Result<bool, lsm_tree::Error> {
+        let table_bytes = self.tuning.table_bytes;
+        self.compact(|oldest| self.tree.compact(tree::strategy(table_bytes), oldest))
+    }
+
+    /// Merges all tables, so that nothing of deleted rows is left.
+    pub(crate) fn compact_all(&self) -> Result<bool, lsm_tree::Error> {
+        self.compact(|oldest| self.tree.major_compact(self.tuning.table_bytes, oldest))
+    }
+
+    /// A compaction, which is given the oldest moment that a reader sees.
+    fn compact(
+        &self,
+        compaction: impl FnOnce(SeqNo) -> Result<(), lsm_tree::Error>,
+    ) -> Result<bool, lsm_tree::Error> {
         self.settle_version()?;
         let first_new = self.tree.next_table_id();
         let before = self.tree.current_version().id();
-        let compacted = self.tree.compact(tree::strategy(self.tuning.table_bytes), self.snapshots.oldest());
-        if let Err(error) = compacted {
+        if let Err(error) = compaction(self.snapshots.oldest()) {
             self.give_up_tables(first_new);
             return Err(error);
         }
@@ -75,7 +86,8 @@ impl Merge {
             return Err(io::Error::new(io::ErrorKind::Interrupted, "the store is being closed").into());
         }
         let worked = self.rested.elapsed();
-        if worked < WORK_TIME {
+        let work_time = database.tuning.work_time;
+        if worked < work_time {
             return Ok(());
         }
         write_back.begin(&database.tree);
@@ -84,7 +96,7 @@ impl Merge {
             return Err(io::Error::other("the manifest could not follow a flush").into());
         }
         if database.written.swap(false, Ordering::Relaxed) && database.l0_tables() < HURRY_TABLES {
-            std::thread::sleep(worked.min(10 * WORK_TIME));
+            std::thread::sleep(worked.min(10 * work_time));
         }
         self.rested = Instant::now();
         Ok(())

@@ -69,6 +69,10 @@ pub(crate) struct Database {
     pub(crate) wakeup: Arc<Wakeup>,
     /// Whether there was a commit since maintenance last looked.
     pub(crate) written: AtomicBool,
+    /// Whether rows were cleared whose deletions are not in tables yet.
+    pub(crate) cleared: AtomicBool,
+    /// The tree's version when it was last shrunk: to shrink it again would gain nothing.
+    pub(crate) shrunk: AtomicU64,
     stopping: AtomicBool,
 }
 
@@ -304,6 +308,8 @@ impl Database {
             checkpoints: Mutex::default(),
             wakeup,
             written: AtomicBool::new(false),
+            cleared: AtomicBool::new(false),
+            shrunk: AtomicU64::new(0),
             stopping: AtomicBool::new(false),
         });
         let _ = interruptions.0.set(std::panic::AssertUnwindSafe(Arc::downgrade(&database)));

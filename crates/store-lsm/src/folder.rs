@@ -133,13 +133,18 @@ pub(crate) fn left_by_repair(path: &Path) -> io::Result<Option<String>> {
     if path.join(STORE).try_exists()? {
         return Ok(None);
     }
+    Ok(last_damaged(path)?.map(|(_, name)| name))
+}
+
+/// The number and the name of the store that the last repair has put aside.
+pub(crate) fn last_damaged(path: &Path) -> io::Result<Option<(u32, String)>> {
     let mut last = None;
     for entry in fs::read_dir(path)? {
         let name = entry?.file_name().to_string_lossy().into_owned();
         let number = name.strip_prefix(DAMAGED).and_then(|number| number.parse::<u32>().ok());
         last = last.max(number.map(|number| (number, name)));
     }
-    Ok(last.map(|(_, name)| name))
+    Ok(last)
 }
 
 pub(crate) fn repair_was_cut_short(original: &str) -> String {

@@ -39,6 +39,7 @@ mod privacy;
 mod reclamation;
 mod repair;
 mod scratch;
+mod shrinking;
 #[cfg(feature = "simulation")]
 pub mod simulation;
 mod snapshot;
@@ -51,6 +52,7 @@ mod write_back;
 use std::io;
 use std::ops::Bound;
 use std::path::Path;
+use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::thread::JoinHandle;
@@ -60,6 +62,7 @@ use async_trait::async_trait;
 use bytes::Bytes;
 use lsm_tree::{AbstractTree, Guard, SeqNo, Slice};
 use parking_lot::{Mutex, RwLock};
+use store::turns::{KEY_WORK, ROW_WORK, Slices};
 use store::{
     Consistency, Decide, Direction, Key, KeyRef, Log, LogPosition, Range, Read, Space, Store, StoreError,
     Visit, WriteSet,
@@ -68,7 +71,7 @@ use tokio::sync::oneshot;
 
 pub use descriptors::{connections_max, raise_descriptor_limit};
 pub use error::OpenError;
-pub use folder::FORMAT_VERSION;
+pub use folder::{FORMAT_VERSION, OLDEST_VERSION};
 pub use repair::{Repaired, Survey, repair, survey};
 pub use verify::{Finding, Verification, verify};
 
@@ -78,12 +81,18 @@ use error::read_failure;
 use folder::Folder;
 use snapshot::Snapshot;
 use vfs::{Disk, FileSystem};
-use wal::record::Row;
+use wal::record::{self, Row};
 use wal::writer::Writer;
 use wal::{AppendError, Appended};
 
 /// Writes wait while this many sealed memtables or more wait for their flush.
 const SEALED_MEMTABLES_MAX: usize = 2;
+/// Writes wait while the memtable has this many times the size at which it is sealed: maintenance is busy, and what the
+/// memtable takes must stay bounded.
+const MEMTABLE_OVERFLOW: u64 = 2;
+/// A commit with more than this is large. It waits while one memtable fewer is full, so that there is room for small
+/// ones when large ones fill memory faster than the disk takes it.
+const LARGE_COMMIT_BYTES: u64 = 256 * 1024;
 /// Writes wait while L0 has this many tables or more: a read searches each of them.
 const L0_TABLES_MAX: usize = 18;
 /// How often and how many times a write looks whether maintenance has caught up: 20 seconds.
@@ -97,6 +106,9 @@ const KEY_BYTES_MAX: usize = u16::MAX as usize;
 /// How much of what was read from disk is kept in memory, unless another size is asked for. With
 /// this much, and the memtables, a load of ten million items stays below 400 MB.
 pub const CACHE_BYTES: u64 = 64 << 20;
+
+/// The size at which a memtable is written out, unless another one is asked for.
+pub const MEMTABLE_BYTES: u64 = 32 << 20;
 
 /// What an acknowledged write survives.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -131,15 +143,27 @@ pub struct Tuning {
     pub table_bytes: u64,
     /// The pause of maintenance after a failure.
     pub retry_time: Duration,
+    /// What waits for a store at rest is done when no client has written for this long, or for up to twice as long.
+    pub quiet_time: Duration,
+    /// How long compaction works before it sleeps.
+    pub work_time: Duration,
+    /// What a write waits with while maintenance lags behind.
+    pub sleep: fn(Duration) -> Sleep,
 }
+
+/// Ends when a time is over.
+pub type Sleep = Pin<Box<dyn Future<Output = ()> + Send>>;
 
 impl Default for Tuning {
     fn default() -> Self {
         Tuning {
-            memtable_bytes: 32 << 20,
+            memtable_bytes: MEMTABLE_BYTES,
             segment_bytes: 32 << 20,
             table_bytes: tree::TABLE_BYTES,
             retry_time: Duration::from_millis(500),
+            quiet_time: Duration::from_secs(5),
+            work_time: Duration::from_millis(2),
+            sleep: |time| Box::pin(tokio::time::sleep(time)),
         }
     }
 }
@@ -219,6 +243,23 @@ impl LsmStore {
         })
     }
 
+    /// Opens a data folder without threads: the caller does their work, step by step.
+    #[cfg(feature = "simulation")]
+    pub fn open_stepped(
+        fs: Arc<dyn FileSystem>,
+        path: &Path,
+        options: &Options,
+    ) -> Result<(LsmStore, simulation::stepped::Stepped), OpenError> {
+        let stepped = simulation::stepped::Stepped::open(fs, path, options)?;
+        let store = LsmStore {
+            open: RwLock::new(Some(stepped.database())),
+            threads: Mutex::default(),
+            folder: Mutex::default(),
+            _scratch: None,
+        };
+        Ok((store, stepped))
+    }
+
     /// Writes into the lock file where this process serves. A second process shows it in its message.
     pub fn announce(&self, address: &str) -> Result<(), StoreError> {
         match &*self.folder.lock() {
@@ -227,6 +268,16 @@ impl LsmStore {
             }
             None => Err(StoreError::closed()),
         }
+    }
+
+    /// What the tables take on disk, in bytes.
+    pub fn table_bytes(&self) -> Result<u64, StoreError> {
+        Ok(self.opened()?.tree.disk_space())
+    }
+
+    /// What the memtable that takes writes has, in bytes.
+    pub fn memtable_bytes(&self) -> Result<u64, StoreError> {
+        Ok(self.opened()?.active.read().size())
     }
 
     /// Copies the whole store into a folder of its own, at once and while it serves: hard links and
@@ -275,8 +326,10 @@ impl Drop for LsmStore {
 
 /// Why a commit did not happen.
 enum Refusal {
-    /// There is no room in the log just now.
-    Lagging,
+    /// There is no room in the log for this many bytes just now.
+    Lagging {
+        bytes: u64,
+    },
     Error(StoreError),
 }
 
@@ -299,23 +352,29 @@ impl Database {
         }
     }
 
-    fn lags(&self) -> bool {
-        self.sealed_count.load(Ordering::Acquire) >= SEALED_MEMTABLES_MAX || self.l0_tables() >= L0_TABLES_MAX
+    /// Whether a commit of this many bytes is to wait.
+    fn lags(&self, log_bytes: u64) -> bool {
+        let (sealed, active_bytes) = (self.sealed_count.load(Ordering::Acquire), self.active.read().size());
+        let full = sealed + usize::from(active_bytes >= self.tuning.memtable_bytes);
+        sealed >= SEALED_MEMTABLES_MAX
+            || self.l0_tables() >= L0_TABLES_MAX
+            || active_bytes >= MEMTABLE_OVERFLOW * self.tuning.memtable_bytes
+            || (log_bytes > LARGE_COMMIT_BYTES && full >= SEALED_MEMTABLES_MAX)
     }
 
-    /// Waits while maintenance lags behind. Fails if maintenance is stalled.
-    async fn catch_up(&self, mut lags: bool) -> Result<(), StoreError> {
+    /// Waits while maintenance lags behind, or while the log has no room for this many bytes: to decide again what
+    /// would be refused again takes time from others. Fails if maintenance is stalled.
+    async fn catch_up(&self, log_bytes: u64) -> Result<(), StoreError> {
         for _ in 0..CATCH_UP_TRIES_MAX {
             self.check()?;
-            if !lags && !self.lags() {
+            if self.wal.has_room(log_bytes) && !self.lags(log_bytes) {
                 return Ok(());
             }
             if let Some(stall) = self.stall() {
                 return Err(stall.into());
             }
             self.wakeup.wake();
-            tokio::time::sleep(CATCH_UP_TIME).await;
-            lags = false;
+            (self.tuning.sleep)(CATCH_UP_TIME).await;
         }
         Err(StoreError::Unavailable("writes arrive faster than the disk takes them".to_owned()))
     }
@@ -364,10 +423,14 @@ impl Database {
 
     /// Appends the rows to the log and inserts them into the memtable.
     fn write(&self, rows: Vec<Row>) -> Result<oneshot::Receiver<()>, Refusal> {
+        let bytes = record::record_bytes(record::commit_bytes(&rows)) as u64;
+        if bytes > LARGE_COMMIT_BYTES && self.lags(bytes) {
+            return Err(Refusal::Lagging { bytes });
+        }
         let active = self.active.read();
         let Appended { sequence, acknowledged, inserting } =
             self.wal.append(&rows).map_err(|error| match error {
-                AppendError::Lagging => Refusal::Lagging,
+                AppendError::Lagging { bytes } => Refusal::Lagging { bytes },
                 AppendError::Closed => StoreError::closed().into(),
                 AppendError::Failed(failure) => StoreError::Poisoned(failure).into(),
             })?;
@@ -385,12 +448,12 @@ impl Database {
 
     /// Commits rows that need no decision. Waits while the log has no room for them.
     async fn write_all(&self, rows: Vec<Row>) -> Result<(), StoreError> {
-        let mut lags = false;
+        let mut log_bytes = 0;
         loop {
-            self.catch_up(lags).await?;
+            self.catch_up(log_bytes).await?;
             match self.write(rows.clone()) {
                 Ok(acknowledged) => return self.acknowledged(acknowledged).await,
-                Err(Refusal::Lagging) => lags = true,
+                Err(Refusal::Lagging { bytes }) => log_bytes = bytes,
                 Err(Refusal::Error(error)) => return Err(error),
             }
         }
@@ -483,13 +546,13 @@ impl Read for LsmStore {
 impl Store for LsmStore {
     async fn update(&self, keys: &[Key], decide: &mut Decide<'_>) -> Result<(), StoreError> {
         let database = self.opened()?;
-        let mut lags = false;
+        let mut log_bytes = 0;
         loop {
-            database.catch_up(lags).await?;
+            database.catch_up(log_bytes).await?;
             match database.commit(keys, decide) {
                 Ok(None) => return Ok(()),
                 Ok(Some(acknowledged)) => return database.acknowledged(acknowledged).await,
-                Err(Refusal::Lagging) => lags = true,
+                Err(Refusal::Lagging { bytes }) => log_bytes = bytes,
                 Err(Refusal::Error(error)) => return Err(error),
             }
         }
@@ -501,6 +564,7 @@ impl Store for LsmStore {
         loop {
             let deletes = database.deletes((start, end.clone()))?;
             let Some((last, _)) = deletes.last() else { return Ok(()) };
+            database.cleared.store(true, Ordering::Relaxed);
             // The next step starts after the last removed row, so that it skips the tombstones of this one.
             start = Bound::Excluded(last.to_vec());
             database.write_all(deletes).await?;
@@ -533,7 +597,7 @@ impl Store for LsmStore {
         let database = self.opened()?;
         database.check()?;
         match database.stall() {
-            Some(stall) if database.lags() || database.wal.is_nearly_full() => Err(stall.into()),
+            Some(stall) if database.lags(0) || database.wal.is_nearly_full() => Err(stall.into()),
             _ => Ok(()),
         }
     }
@@ -577,12 +641,23 @@ impl View {
 #[async_trait]
 impl Read for View {
     async fn get(&self, keys: &[Key], _: Consistency) -> Result<Vec<Option<Bytes>>, StoreError> {
-        let row = |key: &Key| {
+        let row = |key: &Key| -> Result<Option<Bytes>, StoreError> {
             let row: Option<Slice> =
                 self.database.tree.get(layout::row_key(key), self.snapshot.moment).map_err(read_failure)?;
             Ok(row.map(Bytes::from))
         };
-        keys.iter().map(row).collect()
+        if let [key] = keys {
+            return Ok(vec![row(key)?]);
+        }
+        let mut rows = Vec::with_capacity(keys.len());
+        let mut slices = Slices::begin();
+        for key in keys {
+            let row = row(key)?;
+            let bytes = row.as_ref().map_or(0, Bytes::len);
+            rows.push(row);
+            slices.spend(KEY_WORK + bytes).await;
+        }
+        Ok(rows)
     }
 
     async fn scan(
@@ -600,12 +675,15 @@ impl Read for View {
             Direction::Forward => rows.next(),
             Direction::Backward => rows.next_back(),
         };
+        let mut slices = Slices::begin();
         while let Some(row) = next() {
             let (key, value) = row.into_inner().map_err(read_failure)?;
             let (partition, sort) = layout::row_place(&key)?;
+            let bytes = value.len();
             if visit(KeyRef { partition: &partition, sort }, Bytes::from(value)).is_break() {
                 break;
             }
+            slices.spend(ROW_WORK + bytes).await;
         }
         Ok(())
     }
@@ -630,4 +708,30 @@ impl Read for View {
 #[allow(clippy::disallowed_methods, reason = "the log's time is shown to people and decides nothing")]
 pub(crate) fn write_clock() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis() as u64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn small_commits_have_room_where_large_ones_wait() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let tuning = Tuning { memtable_bytes: 64 << 10, ..Tuning::default() };
+        let options = Options { tuning, ..Options::default() };
+        let (database, _writer) = Database::open(Arc::new(Disk), folder.path(), &options).expect("it opens");
+        let large = LARGE_COMMIT_BYTES + 1;
+        let fill = |key: &[u8]| drop(database.write(vec![(key.into(), Some(vec![0; 70 << 10].into()))]));
+        assert!(!database.lags(0) && !database.lags(large));
+        fill(b"a");
+        assert!(!database.lags(large), "maintenance is about to seal the memtable");
+        database.rotate();
+        assert!(!database.lags(large));
+        fill(b"b");
+        assert!(database.lags(large) && !database.lags(0));
+        let value = vec![0; large as usize].into();
+        assert!(matches!(database.write(vec![(b"c"[..].into(), Some(value))]), Err(Refusal::Lagging { .. })));
+        fill(b"d");
+        assert!(database.lags(0), "the memtable has twice its size");
+    }
 }

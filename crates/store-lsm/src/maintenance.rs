@@ -23,8 +23,6 @@ use crate::tree::{self, TableEnd};
 use crate::wal::segment::{self, Entry};
 use crate::wal::writer::Prepared;
 
-/// An idle flush happens when no client has written for this long, or for up to twice as long.
-const QUIET_TIME: Duration = Duration::from_secs(5);
 /// At most about how long a reader needs between finding a version and having read from it.
 const LEAVE_TIME: Duration = Duration::from_millis(5);
 /// A thread that serves requests gets three times as much of a processor. Much less would be too little
@@ -99,10 +97,15 @@ impl Database {
         let mut pause = Duration::ZERO;
         while !self.is_stopping() {
             let woken = self.wakeup.wait(pause);
-            if !woken && pause == QUIET_TIME {
+            let is_at_rest =
+                !woken && pause == self.tuning.quiet_time && !self.written.swap(false, Ordering::Relaxed);
+            if is_at_rest {
                 self.idle_flush();
             }
             pause = self.maintain();
+            if is_at_rest && pause == self.tuning.quiet_time {
+                pause = self.shrink();
+            }
         }
         std::mem::forget(unwinding);
     }
@@ -113,11 +116,23 @@ impl Database {
         if self.stalls.lock().urgent.is_some() {
             return self.tuning.retry_time;
         }
-        let compacted = self.compact_once();
-        if self.is_stopping() {
+        self.after_compaction(self.compact_once())
+    }
+
+    /// Gives back the space of deleted rows, if a store at rest has many. Returns the pause until the next look.
+    fn shrink(&self) -> Duration {
+        match self.is_worth_shrinking() {
+            true => self.after_compaction(self.compact_all()),
+            false => self.tuning.quiet_time,
+        }
+    }
+
+    fn after_compaction(&self, compacted: Result<bool, lsm_tree::Error>) -> Duration {
+        if self.is_stopping() && compacted.is_err() {
             // A compaction that was stopped is no failure; the next opening begins it again.
             return Duration::ZERO;
         }
+        // One that has ended is noted also while the store is being closed: its files get their modes here.
         note(&mut self.stalls.lock().compaction, "compaction", &compacted);
         match compacted {
             Ok(true) => {
@@ -129,7 +144,7 @@ impl Database {
         }
         match self.reclaim() {
             true => LEAVE_TIME,
-            false => QUIET_TIME,
+            false => self.tuning.quiet_time,
         }
     }
 
@@ -151,7 +166,8 @@ impl Database {
     }
 
     fn idle_flush(&self) {
-        if !self.written.swap(false, Ordering::Relaxed) && self.is_worth_an_idle_flush() {
+        if self.is_worth_an_idle_flush() || self.cleared.load(Ordering::Relaxed) {
+            self.cleared.store(false, Ordering::Relaxed);
             self.rotate();
         }
     }

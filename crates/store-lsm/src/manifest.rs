@@ -129,7 +129,7 @@ fn parse(text: &str) -> Option<Manifest> {
             }
             "segment" => {
                 let (number, bytes) = (values.next()?.parse().ok()?, values.next()?.parse().ok()?);
-                segments.push(Entry { number, bytes });
+                segments.push(Entry::new(number, bytes)?);
             }
             "table" => {
                 let (id, bytes) = (values.next()?.parse().ok()?, values.next()?.parse().ok()?);
@@ -167,6 +167,14 @@ mod tests {
         let of_format_2 = Manifest { moment: None, ..sample() };
         for manifest in [sample(), none, of_format_2] {
             assert_eq!(Manifest::decode(&manifest.encode()), Ok(manifest));
+        }
+    }
+
+    #[test]
+    fn a_segment_that_has_no_room_for_records_is_refused() {
+        for bytes in [0, 1, 64] {
+            let manifest = Manifest { segments: vec![Entry { number: 7, bytes }], ..sample() };
+            assert!(Manifest::decode(&manifest.encode()).is_err(), "{bytes}");
         }
     }
 

@@ -7,8 +7,8 @@
 //!    a crash comes between the two renames, a second repair begins again from the old one.
 //!
 //! In place of a lost row, a repaired store may have an older version of it, or a row that was deleted:
-//! lower levels still hold them. So a repaired database should be verified as a whole
-//! (`lodestone verify`), which compares items with their index rows.
+//! lower levels still hold them. So what is derived from other rows must be made again: `lodestone repair` does that
+//! with all indexes.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -29,13 +29,13 @@ use crate::folder::{self, DAMAGED, Folder, Paths, STORE, STORE_NEW, TREE, date_a
 use crate::layout;
 use crate::manifest::{self, Manifest, Moment};
 use crate::privacy;
-use crate::tree::{self, TABLES, TableEntry};
+use crate::tree::{self, TABLES, TableEnd, TableEntry};
 use crate::verify::Finding;
 use crate::vfs::{Disk, FileSystem};
 use crate::wal::mark;
 use crate::wal::reader::{WholeRecord, each_whole_record};
 use crate::wal::record::{self, Commits};
-use crate::wal::segment;
+use crate::wal::segment::{self, SegmentHeader};
 
 const BLOCK_MAGIC: [u8; 4] = lsm_tree::file::MAGIC_BYTES;
 
@@ -85,7 +85,7 @@ pub fn repair(data: &Path, options: &Options) -> Result<Repaired, OpenError> {
     let original = match folder::left_by_repair(data).map_err(failed)? {
         Some(original) => data.join(original),
         None => {
-            let original = free_name(data);
+            let original = free_name(data).map_err(failed)?;
             Disk.rename(&data.join(STORE), &original).map_err(failed)?;
             Disk.sync_folder(data).map_err(failed)?;
             original
@@ -96,9 +96,13 @@ pub fn repair(data: &Path, options: &Options) -> Result<Repaired, OpenError> {
     Ok(Repaired { survey, original })
 }
 
-fn free_name(data: &Path) -> PathBuf {
-    let name = |number: u32| data.join(format!("{DAMAGED}{number}"));
-    (1..).map(name).find(|name| !name.exists()).unwrap_or_else(|| name(0))
+/// A name behind those of all earlier repairs, so that the last one is known by its number.
+fn free_name(data: &Path) -> io::Result<PathBuf> {
+    let last = folder::last_damaged(data)?.map_or(0, |(number, _)| number);
+    let next = last.checked_add(1).ok_or_else(|| {
+        io::Error::other(format!("{DAMAGED}{last} has the last possible number: remove or rename it"))
+    })?;
+    Ok(data.join(format!("{DAMAGED}{next}")))
 }
 
 /// What is left of the log.
@@ -110,6 +114,8 @@ struct LogRemains {
     first: Option<u64>,
     /// Bytes that are no record follow the last record.
     has_remnant: bool,
+    /// Segments that the manifest names and that are not there, or are others.
+    missing: Vec<String>,
     /// Up to which record the log was durable, if the mark can be read.
     durable: Option<u64>,
 }
@@ -139,8 +145,10 @@ impl Gathered {
         let scratch = tempfile::tempdir().map_err(failed)?;
         let survey = Survey { findings, ..Survey::default() };
         let mut gathered = Gathered { tables: Vec::new(), log: BTreeMap::new(), survey, scratch };
-        gathered.gather_tables(&paths).map_err(failed)?;
-        gathered.gather_log(&paths).map_err(failed)?;
+        let manifest = fs::read(paths.store.join(manifest::FILE_NAME)).ok();
+        let manifest = manifest.and_then(|bytes| Manifest::decode(&bytes).ok());
+        let tables = gathered.gather_tables(&paths, manifest.as_ref()).map_err(failed)?;
+        gathered.gather_log(&paths, manifest.as_ref(), &tables).map_err(failed)?;
         Ok(gathered)
     }
 
@@ -148,7 +156,10 @@ impl Gathered {
         self.survey.lost.push(Finding { file, what });
     }
 
-    fn gather_tables(&mut self, paths: &Paths) -> io::Result<()> {
+    fn gather_tables(&mut self, paths: &Paths, manifest: Option<&Manifest>) -> io::Result<Vec<TableEntry>> {
+        let moment = manifest.and_then(|manifest| manifest.moment.as_ref());
+        let ends: BTreeMap<u64, TableEnd> =
+            moment.iter().flat_map(|moment| &moment.tables).map(|end| (end.id, *end)).collect();
         let entries = match tables_of_version(paths) {
             Some(entries) => entries,
             None => {
@@ -157,15 +168,21 @@ impl Gathered {
                 all_tables(paths)?
             }
         };
-        for entry in entries {
+        let is_foreign = |entry: &TableEntry| is_another(entry, &paths.tree, ends.get(&entry.id));
+        let (foreign, entries): (Vec<_>, Vec<_>) = entries.into_iter().partition(is_foreign);
+        for entry in foreign {
+            let what = "is a table of another moment or store: its rows are not used";
+            self.lose(format!("{TREE}/{}", entry.file_name()), what.to_owned());
+        }
+        for entry in &entries {
             let file = format!("{TREE}/{}", entry.file_name());
             let path = paths.tree.join(entry.file_name());
             match fs::read(&path) {
-                Ok(bytes) => self.save_table(&file, &entry, path, &bytes)?,
+                Ok(bytes) => self.save_table(&file, entry, path, &bytes)?,
                 Err(error) => self.lose(file, error.to_string()),
             }
         }
-        Ok(())
+        Ok(entries)
     }
 
     /// Takes a table as it is, or a copy of its whole blocks if some cannot be read.
@@ -207,13 +224,18 @@ impl Gathered {
     }
 
     /// Takes every whole record of every segment, and notes what is missing between and behind them.
-    fn gather_log(&mut self, paths: &Paths) -> io::Result<()> {
-        let manifest = fs::read(paths.store.join(manifest::FILE_NAME)).ok();
-        let manifest = manifest.and_then(|bytes| Manifest::decode(&bytes).ok());
-        let remains = LogRemains::read(paths, manifest.as_ref())?;
+    fn gather_log(
+        &mut self,
+        paths: &Paths,
+        manifest: Option<&Manifest>,
+        tables: &[TableEntry],
+    ) -> io::Result<()> {
+        let remains = LogRemains::read(paths, manifest)?;
         self.survey.last_write = remains.records.last_key_value().map(|(_, (time, _))| moment(*time));
         if !self.survey.findings.is_empty() {
             self.survey.lost.extend(remains.lost());
+            self.survey.lost.extend(manifest.and_then(|manifest| remains.behind(paths, manifest, tables)));
+            self.survey.lost.extend(manifest.and_then(|manifest| remains.another_tree(paths, manifest)));
         }
         for (sequence, rows) in remains.records.into_values().flat_map(|(_, commits)| commits) {
             for (key, value) in rows {
@@ -299,9 +321,16 @@ impl LogRemains {
                 let bytes = fs::read(paths.log.join(&name))?;
                 // Without a manifest the segment itself tells the number of the store.
                 let store = *store.get_or_insert_with(|| record::number(&bytes[8.min(bytes.len())..]));
+                let header = SegmentHeader::decode(&bytes, store);
+                if header.is_some_and(|header| header.entry.number != number) {
+                    remains.missing.push(name);
+                }
                 remains.add(&bytes, store);
             }
         }
+        let named = manifest.iter().flat_map(|manifest| &manifest.segments);
+        let names = named.map(|entry| segment::file_name(entry.number));
+        remains.missing.extend(names.filter(|name| !paths.log.join(name).exists()));
         let mark = fs::read(paths.log.join(mark::FILE_NAME)).ok();
         remains.durable = mark.zip(store).and_then(|(bytes, store)| mark::read(&bytes, store));
         Ok(remains)
@@ -315,7 +344,7 @@ impl LogRemains {
             self.records.insert(header.number, (header.time, commits));
             end = end.max(place + record::record_bytes(body.len()));
         }
-        if let Some(header) = segment::SegmentHeader::decode(bytes, store) {
+        if let Some(header) = SegmentHeader::decode(bytes, store) {
             self.first = Some(self.first.map_or(header.first, |first| first.min(header.first)));
         }
         if end > 0 || bytes.iter().any(|byte| *byte != 0) {
@@ -348,6 +377,11 @@ impl LogRemains {
                     "what follows record {last} cannot be read: the last write{since}, if it was complete"
                 ));
             }
+            // The mark may be behind the last writes.
+            Some(_) if !self.missing.is_empty() => {
+                let missing = self.missing.join(", ");
+                lose(format!("{missing} is missing: the last writes{since}, if it had any"));
+            }
             Some(_) => {}
             None => lose(format!(
                 "all writes after record {last}{since}, if there were any: {} cannot be read, which would say so",
@@ -356,6 +390,53 @@ impl LogRemains {
         }
         lost
     }
+}
+
+/// What is lost if files are of different moments.
+impl LogRemains {
+    /// The log is of an earlier moment than the tables.
+    fn behind(&self, paths: &Paths, manifest: &Manifest, tables: &[TableEntry]) -> Option<Finding> {
+        let commits = self.records.values().flat_map(|(_, commits)| commits);
+        let logged = commits.map(|(sequence, _)| sequence + 1).max().unwrap_or(0).max(manifest.flushed);
+        let is_later = |table: &TableEntry| {
+            table.open(&paths.tree).is_ok_and(|table| table.get_highest_seqno() >= logged)
+        };
+        tables.iter().any(is_later).then(|| {
+            let since = self.records.last_key_value();
+            let since = since.map_or_else(String::new, |(_, (time, _))| format!(" after {}", moment(*time)));
+            let what =
+                format!("ends before the tables do: writes{since} are lost, except those that are in tables");
+            Finding { file: folder::LOG.to_owned(), what }
+        })
+    }
+
+    /// The tree is not that of the manifest. After a crash it may be one version ahead, with the manifest's version
+    /// beside it.
+    fn another_tree(&self, paths: &Paths, manifest: &Manifest) -> Option<Finding> {
+        let (current, named) = (tree::read_current(&paths.tree).ok()?, manifest.tree);
+        let what = if current.number < named.number {
+            let until = self.records.first_key_value();
+            let until = until.map_or_else(String::new, |(_, (time, _))| format!(" before {}", moment(*time)));
+            format!("is older than the manifest: writes{until} that were in newer tables are lost")
+        } else {
+            let file = paths.tree.join(format!("v{}", named.number));
+            let is_there = tree::read_version(&file, named.checksum).is_ok();
+            if is_there && current.number <= named.number + 1 {
+                return None;
+            }
+            let numbers = format!("names version {}, the manifest version {}", current.number, named.number);
+            format!("{numbers}: rows of another moment or store may be in place of those that were stored")
+        };
+        Some(Finding { file: format!("{TREE}/current"), what })
+    }
+}
+
+/// Whether a table is whole, and not the one that must be there. A damaged one is taken for what must be there: most of
+/// its rows can be saved.
+fn is_another(entry: &TableEntry, tree: &Path, named: Option<&TableEnd>) -> bool {
+    let Ok(table) = entry.recover(tree) else { return false };
+    let is_named = |named: &TableEnd| entry.read_end(tree).is_ok_and(|end| end == *named);
+    table.id() != entry.id || named.is_some_and(|named| !is_named(named))
 }
 
 /// The kind of a whole block at the start of `bytes`, its length, and how it is packed.

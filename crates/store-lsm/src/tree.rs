@@ -144,16 +144,21 @@ impl TableEntry {
 
     /// The table, with its parts checked as far as that needs none of its rows.
     pub(crate) fn open(&self, tree: &Path) -> Result<Table, String> {
+        let table = self.recover(tree)?;
+        match table.id() == self.id {
+            true => Ok(table),
+            false => Err(format!("is table {} under another name", table.id())),
+        }
+    }
+
+    /// The same, whatever the number that the table has.
+    pub(crate) fn recover(&self, tree: &Path) -> Result<Table, String> {
         let path = tree.join(self.file_name());
         check_parts(&path).map_err(|error| error.to_string())?;
         let cache = Arc::new(Cache::with_capacity_bytes(0));
         let checksum = Checksum::from_raw(self.checksum);
-        let table = Table::recover(path, checksum, self.global_sequence, 0, cache, None, false, false)
-            .map_err(|error| error.to_string())?;
-        if table.id() != self.id {
-            return Err(format!("is table {} under another name", table.id()));
-        }
-        Ok(table)
+        Table::recover(path, checksum, self.global_sequence, 0, cache, None, false, false)
+            .map_err(|error| error.to_string())
     }
 }
 

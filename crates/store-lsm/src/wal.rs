@@ -106,8 +106,10 @@ struct Group {
 /// Why a commit was not taken. Nothing of it was written.
 #[derive(Debug)]
 pub(crate) enum AppendError {
-    /// There is no room just now.
-    Lagging,
+    /// There is no room for this many bytes just now.
+    Lagging {
+        bytes: u64,
+    },
     Closed,
     Failed(String),
 }
@@ -190,11 +192,10 @@ impl Wal {
         if queue.stopping {
             return Err(AppendError::Closed);
         }
-        let pending_max = queue.room_bytes.min(PENDING_BYTES_MAX.max(bytes));
-        if queue.pending_bytes + bytes > pending_max {
+        if !queue.has_room(bytes) {
             let needed = (bytes + SEGMENT_HEADER_BYTES as u64).next_multiple_of(4096);
             queue.segment_bytes = queue.segment_bytes.max(needed);
-            return Err(AppendError::Lagging);
+            return Err(AppendError::Lagging { bytes });
         }
         queue.pending_bytes += bytes;
         let sequence = self.sequence.next();
@@ -236,6 +237,11 @@ impl Wal {
             self.arrived.notify_one();
         }
         acknowledged
+    }
+
+    /// Whether a commit of this many bytes would be taken.
+    pub(crate) fn has_room(&self, bytes: u64) -> bool {
+        bytes == 0 || self.queue.lock().has_room(bytes)
     }
 
     /// Whether there is hardly any allocated room left.
@@ -295,7 +301,7 @@ impl Wal {
     pub(crate) fn offer(&self, prepared: Prepared, segment_bytes: u64) {
         let mut queue = self.queue.lock();
         assert!(queue.prepared.is_none(), "segment {} would be lost", prepared.entry.number);
-        queue.room_bytes = prepared.entry.bytes - SEGMENT_HEADER_BYTES as u64;
+        queue.room_bytes = prepared.entry.room_bytes();
         queue.segment_bytes = segment_bytes;
         queue.prepared = Some(prepared);
     }
@@ -458,7 +464,7 @@ impl Wal {
             }
         }
         queue.room_bytes = match &queue.prepared {
-            Some(prepared) => prepared.entry.bytes - SEGMENT_HEADER_BYTES as u64,
+            Some(prepared) => prepared.entry.room_bytes(),
             None => writer.room(),
         };
         queue.current_room_bytes = writer.room();
@@ -479,6 +485,11 @@ impl Wal {
 }
 
 impl Queue {
+    /// Whether a commit of this many bytes may wait with the others. The largest waits alone.
+    fn has_room(&self, bytes: u64) -> bool {
+        self.pending_bytes + bytes <= self.room_bytes.min(PENDING_BYTES_MAX.max(bytes))
+    }
+
     /// The group that takes the next commit.
     fn gathering_group(&mut self) -> &mut Group {
         let is_full = |group: &Group| group.buffer.len() >= GROUP_BYTES_MAX;

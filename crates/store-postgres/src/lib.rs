@@ -82,6 +82,7 @@ pub use engine::Engine;
 use gather::Gather;
 use member::Tickets;
 use read::Lookup;
+pub use schema::FORMAT as FORMAT_VERSION;
 use session::Session;
 use stripe::Latches;
 use update::Update;

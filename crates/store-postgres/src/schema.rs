@@ -12,7 +12,7 @@ use crate::failure::Failure;
 use crate::{session, shard, stripe};
 
 /// To be raised when an older program must no longer use the tables.
-const FORMAT: i32 = 3;
+pub const FORMAT: i32 = 3;
 
 /// Three are enough unless a server that won the race was interrupted: one finds nothing, one loses the
 /// race, one finds the winner's tables.

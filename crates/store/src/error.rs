@@ -2,7 +2,7 @@
 //! the text is for the operator.
 
 /// A failure of the store. A bad request is never the cause.
-#[derive(Debug, thiserror::Error)]
+#[derive(Clone, Debug, thiserror::Error)]
 pub enum StoreError {
     /// The disk or the connection failed; the same call may succeed later.
     #[error("the store is unavailable: {0}")]

@@ -24,6 +24,7 @@ mod error;
 pub mod fault;
 mod key;
 pub mod memory;
+pub mod turns;
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -152,7 +153,8 @@ impl LogPosition {
 /// Reading rows and logs, from the live store or from a snapshot.
 #[async_trait]
 pub trait Read: Send + Sync {
-    /// The rows of `keys`, in the order of the keys. All are read at the same moment.
+    /// The rows of `keys`, in the order of the keys. All are read at the same moment. As a scan, it is long work that
+    /// gives way to others ([`turns`]).
     async fn get(&self, keys: &[Key], consistency: Consistency) -> Result<Vec<Option<Bytes>>, StoreError>;
 
     /// Walks the rows of `range` until its end or until `visit` breaks.

@@ -6,7 +6,7 @@
 //!   a writer longer than that, and never sees a later write.
 //! - A writer holds `writing` from reading its rows until its changes are applied, so updates are
 //!   serial; readers wait only while the finished write set is applied.
-//! - Nothing awaits: every future is ready at its first poll.
+//! - Nothing awaits, except that a long scan gives way to others: all other futures are ready at their first poll.
 //!
 //! A [`MemoryCluster`] is one set of rows and logs with several handles, as if several processes shared it.
 
@@ -20,6 +20,7 @@ use bytes::Bytes;
 use imbl::OrdMap;
 use parking_lot::{Mutex, RwLock};
 
+use crate::turns::{ROW_WORK, Slices};
 use crate::{
     Cluster, Consistency, Decide, Direction, Key, KeyRef, Log, LogPosition, Member, Partition, Position,
     Range, Read, Space, Store, StoreError, Visit, WriteSet,
@@ -177,7 +178,7 @@ impl Read for MemoryStore {
         _: Consistency,
         visit: &mut Visit<'_>,
     ) -> Result<(), StoreError> {
-        self.contents()?.rows.scan(range, direction, visit);
+        self.contents()?.rows.scan(range, direction, visit).await;
         Ok(())
     }
 
@@ -268,7 +269,7 @@ impl Read for Contents {
         _: Consistency,
         visit: &mut Visit<'_>,
     ) -> Result<(), StoreError> {
-        self.rows.scan(range, direction, visit);
+        self.rows.scan(range, direction, visit).await;
         Ok(())
     }
 
@@ -325,22 +326,24 @@ impl Rows {
         keys.iter().map(row).collect()
     }
 
-    fn scan(&self, range: &Range, direction: Direction, visit: &mut Visit<'_>) {
+    async fn scan(&self, range: &Range, direction: Direction, visit: &mut Visit<'_>) {
         let Some(rows) = self.0.get(&range.space) else { return };
         if range.is_empty() {
             return;
         }
         let shared = |bound: &Bound<Position>| bound.as_ref().map(SharedPosition::of);
         let mut found = rows.range((shared(&range.start), shared(&range.end)));
-        let next = || match direction {
+        let mut next = || match direction {
             Direction::Forward => found.next(),
             Direction::Backward => found.next_back(),
         };
-        for (position, value) in std::iter::from_fn(next) {
+        let mut slices = Slices::begin();
+        while let Some((position, value)) = next() {
             let key = KeyRef { partition: &position.partition, sort: &position.sort };
             if visit(key, value.clone()).is_break() {
                 return;
             }
+            slices.spend(ROW_WORK + value.len()).await;
         }
     }
 }

@@ -3,7 +3,7 @@
 //! A trial takes a copy of a store from some part of its life (`life`), damages one file in one way or
 //! mixes files of different moments or stores (`mixture`), and asks [`crate::verify`] and an opening.
 //! Either of them names the damage, or every row is right, also after the store was written to and
-//! opened again.
+//! opened again. Some of the folders are repaired: then every row is right, or the repair says that something is lost.
 
 mod life;
 mod mixture;
@@ -26,6 +26,8 @@ use crate::{Durability, OpenError};
 
 const ROWS: u64 = 60;
 const LOG: Log = Log(1);
+/// Not each damaged folder is repaired: that takes longer than to refuse it.
+const REPAIRED_ONCE_IN: u8 = 8;
 
 /// What is done to a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -123,6 +125,12 @@ impl Campaign {
         let outcome = catch_unwind(AssertUnwindSafe(|| judge(&copy, &states)))
             .unwrap_or_else(|_| Err("the program panicked".to_owned()))
             .map_err(|silent| format!("{damage:?} {what}: {silent}"))?;
+        if outcome == Outcome::FoundByVerify && self.random.u8(0..REPAIRED_ONCE_IN) == 0 {
+            let judged = catch_unwind(AssertUnwindSafe(|| judge_repair(&copy, &states)));
+            judged
+                .unwrap_or_else(|_| Err("a repair panicked".to_owned()))
+                .map_err(|silent| format!("{damage:?} {what}: {silent}"))?;
+        }
         *self.outcomes.entry((kind, damage, outcome)).or_default() += 1;
         Ok(outcome)
     }
@@ -241,6 +249,27 @@ fn judge(folder: &Path, states: &[Arc<State>]) -> Result<Outcome, String> {
     let store = open(folder).map_err(|error| format!("does not open again: {error}"))?;
     compare(&store, &[state])?;
     Ok(Outcome::EverythingRight)
+}
+
+/// Repairs a folder that verify has named something in. It is as it was, or the repair says that something is lost.
+fn judge_repair(folder: &Path, states: &[Arc<State>]) -> Result<(), String> {
+    // A folder of another program or version is not repaired.
+    let Ok(survey) = crate::survey(folder) else { return Ok(()) };
+    let repaired = crate::repair(folder, &small(Durability::Fsync));
+    repaired.map_err(|error| format!("a repair fails: {error}"))?;
+    let findings = crate::verify(folder).map_err(|error| error.to_string())?.findings;
+    if let Some(finding) = findings.first() {
+        return Err(format!("the repaired folder is damaged: {}: {}", finding.file, finding.what));
+    }
+    let store = open(folder).map_err(|error| format!("the repaired folder does not open: {error}"))?;
+    match compare(&store, states) {
+        Err(wrong) if survey.lost.is_empty() => {
+            let found: Vec<String> =
+                survey.findings.iter().map(|one| format!("{}: {}", one.file, one.what)).collect();
+            Err(format!("after a repair that calls nothing lost ({}): {wrong}", found.join("; ")))
+        }
+        _ => Ok(()),
+    }
 }
 
 fn open(folder: &Path) -> Result<Stepped, OpenError> {

@@ -43,14 +43,18 @@ impl Stepped {
         Ok(Stepped { database, writer, _folder: folder })
     }
 
+    pub(crate) fn database(&self) -> Arc<Database> {
+        Arc::clone(&self.database)
+    }
+
     /// Commits without waiting. Nothing when there is no room just now, or nothing to commit.
     pub fn update(&self, keys: &[Key], decide: &mut Decide<'_>) -> Result<Option<Pending>, StoreError> {
-        if self.database.lags() {
+        if self.database.lags(0) {
             return Ok(None);
         }
         match self.database.commit(keys, decide) {
             Ok(pending) => Ok(pending.map(Pending)),
-            Err(Refusal::Lagging) => Ok(None),
+            Err(Refusal::Lagging { .. }) => Ok(None),
             Err(Refusal::Error(error)) => Err(error),
         }
     }
@@ -98,6 +102,12 @@ impl Stepped {
     pub fn value(&self, key: &Key) -> Result<Option<Bytes>, StoreError> {
         let database = &self.database;
         let row = database.tree.get(crate::layout::row_key(key), database.snapshots.visible());
+        Ok(row.map_err(read_failure)?.map(Bytes::from))
+    }
+
+    /// A row as the next commit will see it, durable or not.
+    pub fn newest(&self, key: &Key) -> Result<Option<Bytes>, StoreError> {
+        let row = self.database.tree.get(crate::layout::row_key(key), lsm_tree::SeqNo::MAX);
         Ok(row.map_err(read_failure)?.map(Bytes::from))
     }
 

@@ -17,8 +17,20 @@ const SUFFIX: &str = ".wal";
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Entry {
     pub(crate) number: u64,
-    /// The length of its file.
+    /// The length of its file: more than the header takes.
     pub(crate) bytes: u64,
+}
+
+impl Entry {
+    /// None if the segment would have no room for records.
+    pub(crate) fn new(number: u64, bytes: u64) -> Option<Entry> {
+        (bytes > HEADER_BYTES as u64).then_some(Entry { number, bytes })
+    }
+
+    /// The room for records.
+    pub(crate) fn room_bytes(&self) -> u64 {
+        self.bytes - HEADER_BYTES as u64
+    }
 }
 
 /// The start of a segment's file, written together with its first record.

@@ -3,10 +3,12 @@
 mod conformance;
 mod damage;
 mod faults;
+mod memory;
 mod moments;
 mod privacy;
 mod refusing;
 mod reopening;
 mod repair;
+mod shrinking;
 mod simulation;
 mod support;

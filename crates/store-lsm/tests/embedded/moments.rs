@@ -27,7 +27,7 @@ async fn written(folder: &Path, rows: std::ops::Range<u64>) {
 }
 
 /// Puts a file or a folder of one data folder in place of that of another one.
-fn replace(part: &str, from: &Path, to: &Path) {
+pub fn replace(part: &str, from: &Path, to: &Path) {
     let (from, to) = (from.join("store").join(part), to.join("store").join(part));
     if from.is_dir() {
         fs::remove_dir_all(&to).expect("a folder is removed");
@@ -49,7 +49,7 @@ fn assert_refused(folder: &Path, file: &str) {
 }
 
 /// The same store at two moments.
-async fn two_moments() -> [tempfile::TempDir; 2] {
+pub async fn two_moments() -> [tempfile::TempDir; 2] {
     let [early, late] = [(); 2].map(|()| tempfile::tempdir().expect("a temporary folder"));
     written(early.path(), 0..200).await;
     copy_all(early.path(), late.path());
@@ -94,7 +94,7 @@ async fn a_log_that_is_behind_the_manifest_is_refused() {
 }
 
 /// A folder with one table, made step by step: its number depends on no thread.
-fn with_one_table(folder: &Path) -> String {
+pub fn with_one_table(folder: &Path) -> String {
     let options = simulation::small(Durability::Fsync);
     let mut store = Stepped::open(Arc::new(Disk), folder, &options).expect("the folder opens");
     for number in 0..20 {

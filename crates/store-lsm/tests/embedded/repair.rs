@@ -6,6 +6,7 @@ use std::path::Path;
 use store::{Consistency, LogPosition, Read, Store};
 use store_lsm::{LsmStore, Options, repair, survey, verify};
 
+use crate::moments::{replace, two_moments, with_one_table};
 use crate::support::{LOG, open, row, write};
 
 async fn written(folder: &Path) -> LsmStore {
@@ -161,4 +162,62 @@ async fn a_checkpoint_is_a_store_of_its_own() {
     assert_eq!(crate::support::count(&open(&copy).expect("the copy opens")).await, 20);
     assert_eq!(crate::support::count(&store).await, 30);
     assert!(verify(&copy).expect("verify runs").findings.is_empty());
+}
+
+/// What a survey calls lost, as one text.
+fn lost(folder: &Path) -> String {
+    let lost = survey(folder).expect("a survey").lost;
+    lost.into_iter().map(|lost| format!("{}: {}\n", lost.file, lost.what)).collect()
+}
+
+#[tokio::test]
+async fn a_log_that_is_older_than_the_tables_is_said_to_have_lost_writes() {
+    let [early, late] = two_moments().await;
+    replace("tree", late.path(), early.path());
+    let lost = lost(early.path());
+    assert!(lost.contains("log: ends before the tables do: writes after "), "{lost}");
+    repair(early.path(), &Options::default()).expect("a repair");
+    let saved = crate::support::count(&open(early.path()).expect("the repaired folder opens")).await;
+    assert!((200..=500).contains(&saved), "{saved} rows");
+}
+
+#[tokio::test]
+async fn tables_that_are_older_than_the_log_are_said_to_have_lost_writes() {
+    let [early, late] = two_moments().await;
+    replace("tree", early.path(), late.path());
+    let lost = lost(late.path());
+    assert!(lost.contains("tree/current: is older than the manifest: writes before "), "{lost}");
+}
+
+#[tokio::test]
+async fn rows_of_a_table_of_another_store_are_not_saved() {
+    let [ours, other] = [(); 2].map(|()| tempfile::tempdir().expect("a temporary folder"));
+    let table = with_one_table(ours.path());
+    assert_eq!(with_one_table(other.path()), table, "both tables have the same number");
+    replace(&table, other.path(), ours.path());
+    let lost = lost(ours.path());
+    assert!(lost.contains(&format!("{table}: is a table of another moment or store")), "{lost}");
+}
+
+#[tokio::test]
+async fn a_repair_takes_no_name_that_an_earlier_one_has_taken() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    written(folder.path()).await.close().await.expect("a store closes");
+    for number in [0, 3] {
+        let earlier = folder.path().join(format!("store.damaged-{number}"));
+        fs::create_dir(&earlier).expect("a folder is made");
+        fs::write(earlier.join("kept"), "as it is").expect("a file is written");
+    }
+    damage_log(folder.path());
+    let repaired = repair(folder.path(), &Options::default()).expect("a repair");
+    assert!(repaired.original.ends_with("store.damaged-4"), "{:?}", repaired.original);
+
+    fs::create_dir(folder.path().join(format!("store.damaged-{}", u32::MAX))).expect("a folder is made");
+    let refused = repair(folder.path(), &Options::default()).expect_err("no number is left").to_string();
+    assert!(refused.contains("store.damaged-4294967295"), "{refused}");
+    for number in [0, 3] {
+        let kept = folder.path().join(format!("store.damaged-{number}/kept"));
+        assert_eq!(fs::read_to_string(kept).expect("a file is read"), "as it is");
+    }
+    open(folder.path()).expect("the repaired folder opens").close().await.expect("a store closes");
 }

@@ -2,3 +2,4 @@
 
 mod fault;
 mod memory;
+mod turns;
