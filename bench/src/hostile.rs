@@ -95,6 +95,8 @@ pub enum Attack {
     Nesting,
     /// Clients that ask for large answers and do not read them
     Unread,
+    /// Clients that page through a table with a filter that nothing matches
+    LongReads,
     /// Requests over HTTP/2 that are taken back at once
     RapidReset,
     /// HTTP/2 clients that send a hundred requests at once and read no answer
@@ -126,6 +128,7 @@ impl Attack {
             Attack::Slow => 2000,
             Attack::Unread => 200,
             Attack::Streams => 100,
+            Attack::LongReads => 64,
             Attack::Oversize | Attack::Bombs | Attack::Headers | Attack::Nesting | Attack::RapidReset => 8,
         };
         if options.quick { count.min(64) } else { count }
@@ -297,11 +300,28 @@ async fn prepare(target: &Target) -> Result<()> {
         let item = json!({"p": {"S": number.to_string()}, "value": {"S": "x".repeat(390_000)}});
         table::call(&mut connection, "PutItem", &json!({"TableName": LARGE, "Item": item})).await?;
     }
+    let pages = json!({
+        "TableName": PAGES, "BillingMode": "PAY_PER_REQUEST",
+        "AttributeDefinitions": [{"AttributeName": "p", "AttributeType": "S"}],
+        "KeySchema": [{"AttributeName": "p", "KeyType": "HASH"}],
+    });
+    table::call(&mut connection, "CreateTable", &pages).await?;
+    for batch in 0..PAGES_ITEMS / 25 {
+        let put = |number: usize| {
+            let value = "x".repeat(60);
+            json!({"PutRequest": {"Item": {"p": {"S": format!("{batch}-{number}")}, "value": {"S": value}}}})
+        };
+        let puts: Vec<_> = (0..25).map(put).collect();
+        table::call(&mut connection, "BatchWriteItem", &json!({"RequestItems": {PAGES: puts}})).await?;
+    }
     Ok(())
 }
 
 const LARGE: &str = "Large";
 const LARGE_ITEMS: usize = 10;
+/// A little more than a page of small items.
+const PAGES: &str = "Pages";
+const PAGES_ITEMS: usize = 15_000;
 
 async fn measure(attack: Attack, server: &Server, target: &Target, options: &HostileOptions) -> Result<Row> {
     let (turns, seconds) = if options.quick { (1, 0.5) } else { (options.turns, options.seconds) };
@@ -537,6 +557,20 @@ async fn attempt(attack: Attack, number: usize, target: &Target, attempts: &Atom
             let request = encode("BatchGetItem", &json!({"RequestItems": {LARGE: {"Keys": keys}}}));
             stream.write_all(&request).await?;
             tokio::time::sleep(Duration::from_secs(3600)).await;
+        }
+        Attack::LongReads => {
+            let request = encode(
+                "Scan",
+                &json!({
+                    "TableName": PAGES, "FilterExpression": "#value = :value",
+                    "ExpressionAttributeNames": {"#value": "value"},
+                    "ExpressionAttributeValues": {":value": {"S": "none has it"}},
+                }),
+            );
+            let mut connection = Connection::over(stream);
+            while connection.exchange(&request).await?.0 == 200 {
+                attempts.fetch_add(1, Relaxed);
+            }
         }
         Attack::RapidReset | Attack::Streams => unreachable!("these have a protocol of their own"),
     }

@@ -212,15 +212,33 @@ pub fn post<'a>(
     signer: Option<PathSigner<'a>>,
     timeout: Duration,
 ) -> BoxFuture<'a, Result<(u16, Vec<u8>), String>> {
+    let headers = match signer {
+        Some(signer) => signer.sign(address, path, &body),
+        None => vec![("content-type", JSON.to_owned())],
+    };
+    let request = Request::post(format!("{address}{path}"));
+    let request = headers.into_iter().fold(request, |request, (name, value)| request.header(name, value));
+    exchange(address, request.body(Full::new(Bytes::from(body))), timeout)
+}
+
+/// Asks for a path, without a signature. The answer is its status and body.
+pub fn get<'a>(
+    address: &'a Address,
+    path: &str,
+    timeout: Duration,
+) -> BoxFuture<'a, Result<(u16, Vec<u8>), String>> {
+    exchange(address, Request::get(format!("{address}{path}")).body(Full::default()), timeout)
+}
+
+/// Sends a request once, on a connection of its own.
+fn exchange(
+    address: &Address,
+    request: http::Result<Request<Full<Bytes>>>,
+    timeout: Duration,
+) -> BoxFuture<'_, Result<(u16, Vec<u8>), String>> {
     Box::pin(async move {
         let http = http_client(address, None).map_err(|error| error.to_string())?;
-        let headers = match signer {
-            Some(signer) => signer.sign(address, path, &body),
-            None => vec![("content-type", JSON.to_owned())],
-        };
-        let request = Request::post(format!("{address}{path}"));
-        let request = headers.into_iter().fold(request, |request, (name, value)| request.header(name, value));
-        let request = request.body(Full::new(Bytes::from(body))).map_err(|error| error.to_string())?;
+        let request = request.map_err(|error| error.to_string())?;
         let unreachable = |error: &dyn std::error::Error| format!("{address}: {}", innermost_cause(error));
         let exchange = async {
             let response = http.send(request).await.map_err(|error| unreachable(&error))?;

@@ -18,7 +18,7 @@
 //!   from what is stored.
 
 use std::any::Any;
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -27,8 +27,8 @@ use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use parking_lot::Mutex;
 use store::StoreError;
+use store::turns::Turns;
 use tokio::sync::{Notify, Semaphore, SemaphorePermit, oneshot, watch};
-use tokio::task::AbortHandle;
 
 use crate::Environment;
 use crate::cluster::members::{Members, RunningLease};
@@ -177,6 +177,8 @@ struct Shared {
     /// Notified after each end of a task.
     ended: Notify,
     turns: Semaphore,
+    /// Shared with requests.
+    slices: Turns,
     /// The first panic of a task.
     panic: OnceLock<String>,
 }
@@ -190,6 +192,12 @@ struct Tasks {
 }
 
 impl Tasks {
+    /// Whether a task does this, or gave up on it.
+    fn lists(&self, name: &str, subject: &str) -> bool {
+        let listed = self.running.values().map(|running| &running.status).chain(&self.gave_up);
+        listed.into_iter().any(|status| status.name == name && status.subject == subject)
+    }
+
     /// Takes a job that gave up off the list.
     fn forget(&mut self, name: &str, subject: &str) {
         self.gave_up.retain(|status| status.name != name || status.subject != subject);
@@ -198,7 +206,7 @@ impl Tasks {
 
 struct Running {
     status: TaskStatus,
-    abort: Option<AbortHandle>,
+    abort: Option<host::Abort>,
 }
 
 /// What happens to a running task when the database is closed.
@@ -208,6 +216,15 @@ enum AtClose {
     Stop,
     /// It is awaited.
     Finish,
+}
+
+/// What a job does whose lease another server has, or another job here.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum IfLeased {
+    /// It waits, because what it was started for may be newer than what runs.
+    Wait,
+    /// It leaves this run to the other.
+    Leave,
 }
 
 /// What a task does. It ends with a function that hands the outcome to the waiting caller.
@@ -223,16 +240,21 @@ impl Background {
             closing: watch::Sender::new(false),
             ended: Notify::new(),
             turns: Semaphore::new(WORKING_MAX),
+            slices: Turns::default(),
             panic: OnceLock::new(),
         }))
     }
 
     /// Starts a job. It goes on when the returned task is dropped.
     pub fn start(&self, job: impl Job) -> Task<Result<(), StoreError>> {
-        let (name, subject) = (Job::name(&job), Job::subject(&job));
-        let (shared, job) = (self.0.clone(), Box::new(job) as Box<dyn AnyJob>);
+        let busy = if Job::interval(&job).is_some() { IfLeased::Leave } else { IfLeased::Wait };
+        self.start_job(Box::new(job), busy)
+    }
+
+    fn start_job(&self, job: Box<dyn AnyJob>, busy: IfLeased) -> Task<Result<(), StoreError>> {
+        let (name, subject, shared) = (job.name(), job.subject(), self.0.clone());
         self.start_boxed(name, subject, AtClose::Stop, |id| {
-            Box::pin(async move { shared.drive(id, &*job).await })
+            Box::pin(async move { shared.drive(id, &*job, busy).await })
         })
     }
 
@@ -247,6 +269,11 @@ impl Background {
         self.check()?;
         let step = Box::pin(step);
         self.start_boxed(name, subject.to_owned(), AtClose::Finish, |_| step).outcome().await
+    }
+
+    /// The turns that requests and tasks take at long work.
+    pub fn slices(&self) -> &Turns {
+        &self.0.slices
     }
 
     /// Refuses to go on after a panic of a task.
@@ -273,17 +300,21 @@ impl Background {
     pub async fn close(&self) {
         self.stop();
         tokio::select! {
+            biased;
             () = self.0.all_ended() => return,
             () = self.0.environment.sleep(CLOSE_WAIT) => {}
         }
-        for Running { status, abort } in self.0.tasks.lock().running.values() {
+        let mut aborts = Vec::new();
+        for Running { status, abort } in self.0.tasks.lock().running.values_mut() {
             tracing::error!(
                 task = status.name,
                 status.subject,
                 "aborted: it did not end within {CLOSE_WAIT:?}"
             );
-            abort.iter().for_each(AbortHandle::abort);
+            aborts.extend(abort.take());
         }
+        // A task that is dropped at once takes itself off the list.
+        aborts.iter().for_each(|abort| abort());
     }
 
     fn start_boxed<T: Send + 'static>(
@@ -296,19 +327,20 @@ impl Background {
         let (sender, receiver) = oneshot::channel();
         if let Some(registered) = self.0.register(name, subject) {
             let work = work(registered.id);
+            let work = self.0.slices.share(work);
             let work = async move {
                 let outcome = work.await;
                 // Perhaps no caller waits for the outcome.
                 let hand_over = move || drop(sender.send(outcome));
                 Box::new(hand_over) as Box<dyn FnOnce() + Send>
             };
-            self.spawn(registered, at_close, Box::pin(work));
+            self.spawn(name, registered, at_close, Box::pin(work));
         }
         Task { background: self.clone(), receiver }
     }
 
-    /// Not generic, because tokio's part of a task is large.
-    fn spawn(&self, registered: Registered, at_close: AtClose, work: Work) {
+    /// Not generic, because the part of a task that drives it is large.
+    fn spawn(&self, name: &'static str, registered: Registered, at_close: AtClose, work: Work) {
         let id = registered.id;
         let work = AssertUnwindSafe(work).catch_unwind();
         let run = async move {
@@ -328,10 +360,60 @@ impl Background {
                 Err(panic) => registered.shared.poison(id, &*panic),
             }
         };
-        let abort = tokio::spawn(run).abort_handle();
+        let abort = self.0.environment.spawn(name, Box::pin(run));
         if let Some(running) = self.0.tasks.lock().running.get_mut(&id) {
             running.abort = Some(abort);
         }
+    }
+}
+
+/// What starts jobs: all of them, or those that are missing.
+pub trait Starter {
+    fn start(&mut self, job: impl Job);
+}
+
+impl Starter for &Background {
+    fn start(&mut self, job: impl Job) {
+        drop(Background::start(self, job));
+    }
+}
+
+/// Starts the jobs that what is stored asks for and that no task sees to, on any server.
+pub struct Missing<'a> {
+    background: &'a Background,
+    /// What the look before this one missed, too. Only that is started: a request that has just stored what it is asked for
+    /// may be about to start the job itself.
+    before: Option<BTreeSet<(&'static str, String)>>,
+    found: BTreeSet<(&'static str, String)>,
+}
+
+impl<'a> Missing<'a> {
+    /// When the database is opened, or when a server is gone.
+    pub fn at_once(background: &'a Background) -> Missing<'a> {
+        Missing { background, before: None, found: BTreeSet::new() }
+    }
+
+    /// At a look, given what the look before it has found.
+    pub fn since(background: &'a Background, before: BTreeSet<(&'static str, String)>) -> Missing<'a> {
+        Missing { background, before: Some(before), found: BTreeSet::new() }
+    }
+
+    /// What is missing.
+    pub fn found(self) -> BTreeSet<(&'static str, String)> {
+        self.found
+    }
+}
+
+impl Starter for Missing<'_> {
+    fn start(&mut self, job: impl Job) {
+        let what = (Job::name(&job), Job::subject(&job));
+        if self.background.0.tasks.lock().lists(what.0, &what.1) {
+            return;
+        }
+        if self.before.as_ref().is_none_or(|before| before.contains(&what)) {
+            drop(self.background.start_job(Box::new(job), IfLeased::Leave));
+        }
+        self.found.insert(what);
     }
 }
 
@@ -367,10 +449,10 @@ impl Shared {
     }
 
     /// Runs a job: once, or again and again.
-    async fn drive(&self, id: u64, job: &dyn AnyJob) -> Result<(), StoreError> {
+    async fn drive(&self, id: u64, job: &dyn AnyJob, busy: IfLeased) -> Result<(), StoreError> {
         self.sleep(job.delay()).await;
         loop {
-            let outcome = self.run_with_retries(id, job).await;
+            let outcome = self.run_with_retries(id, job, busy).await;
             let Some(interval) = job.interval() else {
                 self.release(job).await;
                 return outcome;
@@ -379,9 +461,9 @@ impl Shared {
         }
     }
 
-    async fn run_with_retries(&self, id: u64, job: &dyn AnyJob) -> Result<(), StoreError> {
+    async fn run_with_retries(&self, id: u64, job: &dyn AnyJob, busy: IfLeased) -> Result<(), StoreError> {
         for tries in 1.. {
-            let outcome = self.run_under_lease(id, job, tries).await;
+            let outcome = self.run_under_lease(id, job, tries, busy).await;
             self.show(id, TaskState::Waiting, tries);
             match outcome {
                 Ok(()) => break,
@@ -406,10 +488,16 @@ impl Shared {
         Ok(())
     }
 
-    async fn run_under_lease(&self, id: u64, job: &dyn AnyJob, tries: u32) -> Result<(), StoreError> {
+    async fn run_under_lease(
+        &self,
+        id: u64,
+        job: &dyn AnyJob,
+        tries: u32,
+        busy: IfLeased,
+    ) -> Result<(), StoreError> {
         let name = job.lease();
         let _lease = match (&self.members, &name) {
-            (Some(members), Some(name)) => match self.lease(members, name, job).await? {
+            (Some(members), Some(name)) => match self.lease(members, name, busy).await? {
                 Some(lease) => Some(lease),
                 // Another server sees to it.
                 None => return Ok(()),
@@ -421,17 +509,16 @@ impl Shared {
         job.run().await
     }
 
-    /// The lease of a job. A job that repeats leaves this run to the server that has it; any other waits, because
-    /// what it was started for may be newer than what runs.
+    /// The lease of a job; none if the job leaves this run to the server that has it.
     async fn lease<'a>(
         &self,
         members: &'a Members,
         name: &'a str,
-        job: &dyn AnyJob,
+        busy: IfLeased,
     ) -> Result<Option<RunningLease<'a>>, StoreError> {
         loop {
             let lease = members.take(name).await?;
-            if lease.is_some() || job.interval().is_some() {
+            if lease.is_some() || busy == IfLeased::Leave {
                 return Ok(lease);
             }
             members.lease_may_be_free(RETRY_PAUSE).await;

@@ -7,6 +7,7 @@
 //! | what else belongs to the commit? | a companion (`companion.rs`): `change_records.rs`, `collection.rs`, `expiry.rs`, `idempotency.rs`, `last_writer_wins.rs` |
 //! | which transactions are under way? | `transaction.rs` |
 //! | how is an expired item found and deleted? | `expiry.rs` |
+//! | how much may large commits take? | `budget.rs` |
 //! | how do reservation, commit and accounts go together? | `attempt.rs` |
 //! | what did it do and cost? | `outcome.rs` |
 //!
@@ -16,6 +17,7 @@
 //! What always holds: if a write fails, nothing of it was written.
 
 mod attempt;
+mod budget;
 mod change_records;
 pub mod collection;
 pub mod companion;
@@ -34,6 +36,7 @@ use std::time::Duration;
 use api::Operation;
 use capacity::{Access, ReadMode, TRANSACTION_FACTOR, read_units};
 use futures_util::future::join_all;
+use store::turns::Slices;
 use store::{Key, Space, StoreError};
 
 use crate::base::expressions::Expressions;
@@ -44,6 +47,7 @@ use crate::tables::catalog::LiveTable;
 use crate::throughput::admission::{Target, Use, parts};
 use crate::throughput::usage::Ending;
 use attempt::{Attempted, attempt};
+use budget::{CommitBudget, next_commit, row_bytes};
 
 pub use attempt::dry_run;
 pub use decide::Refusal;
@@ -54,6 +58,7 @@ pub use plan::{Change, Plan};
 pub struct Commits {
     pub(crate) logs: Arc<Logs>,
     pub(crate) transactions: Transactions,
+    pub(crate) budget: CommitBudget,
     pub(crate) expressions: Expressions,
     /// How large an item collection may grow.
     pub(crate) item_collection_bytes_max: u64,
@@ -82,7 +87,7 @@ impl Commits {
 pub const PLAIN_FACTOR: f64 = 1.0;
 
 /// Why plans got no result, and nothing is known to have been written.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub enum Failure {
     /// A table of theirs was dropped in the meantime.
     TableGone,
@@ -148,8 +153,8 @@ async fn apply_one(
 }
 
 /// Carries out plans for distinct items, each by itself. Usually all succeed, and one commit does for all of
-/// them; if any would fail, each gets a commit of its own. The outer error is that of all of them. The engine's
-/// own writes have no operation.
+/// them, or some if they are large; if any would fail, each gets a commit of its own. The outer error is that of all
+/// of them. The engine's own writes have no operation.
 pub async fn apply_each(
     commits: &Commits,
     operation: Option<Operation>,
@@ -172,7 +177,33 @@ pub async fn apply_each(
     results
 }
 
+/// A failure ends it: what was not tried by then has the same result.
 async fn apply_all(
+    commits: &Commits,
+    operation: Option<Operation>,
+    plans: &mut [Plan],
+) -> Result<Vec<Result<Outcome, WriteError>>, Failure> {
+    let (mut results, mut rest) = (Vec::with_capacity(plans.len()), plans);
+    while !rest.is_empty() {
+        let (next, later) = rest.split_at_mut(next_commit(rest));
+        match apply_together(commits, operation, next).await {
+            Ok(done) => results.extend(done),
+            Err(failure) if results.is_empty() => return Err(failure),
+            Err(failure) => {
+                let failed = || Err(WriteError::Failed(failure.clone()));
+                results.extend(std::iter::repeat_with(failed).take(next.len() + later.len()));
+                return Ok(results);
+            }
+        }
+        if !later.is_empty() {
+            Slices::begin().spend(row_bytes(next)).await;
+        }
+        rest = later;
+    }
+    Ok(results)
+}
+
+async fn apply_together(
     commits: &Commits,
     operation: Option<Operation>,
     plans: &mut [Plan],

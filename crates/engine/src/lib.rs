@@ -38,6 +38,7 @@ pub use base::caller::{Caller, Principal, Verified};
 pub use capacity::metric::{Metric, Unit};
 pub use capacity::{Access, Cause, Enforcement, RowChange};
 pub use copies::difference::{ItemDifference, TableDifference};
+use host::SteadyClock;
 pub use host::{Environment, Namespace, Sleep};
 pub use log::kinesis::{KinesisRecord, KinesisStream, KinesisStreams, PutFuture, PutOutcome};
 pub use log::size::ChangeLogSize;
@@ -45,7 +46,7 @@ pub use operation::dry_run::{DryRun, IndexRowChange};
 pub use operation::injected_fault::faults::{FaultStatus, TooManyFaults};
 pub use operation::injected_fault::rule::{DELAY_MAX, FaultKind, FaultRule};
 pub use operation::list::{dynamodb, streams};
-pub use operation::{AnswerSize, Engine, Kind};
+pub use operation::{AnswerSize, Engine, Kind, item_bytes};
 pub use options::Options;
 pub use regions::{
     Answer, LostReplica, Message, PairStatus, Peer, Peers, Scaled, ScaledUnits, Scaling, ScalingSettings,
@@ -54,12 +55,14 @@ pub use reports::capacity::{CapacityReport, ShadowKey};
 pub use reports::heat::{HeatColumn, HeatReport, ResourceHeat};
 pub use reports::insights::{InsightMinute, InsightRule};
 pub use reports::metrics::MetricTotal;
+pub use tables::format::FORMAT as DATA_FORMAT;
 pub use tables::index_change::IndexProgress;
 pub use tables::migration;
+pub use tables::rebuilding::{Rebuilding, begin_rebuilding};
 pub use tables::sketches::SketchTotals;
 pub use tables::verify::{Verification, verify};
 pub use throughput::dimensions::{Dimensions, MetricId};
-pub use throughput::usage::{Ending, Now, Observer, PartUsed, RequestDone, Usage};
+pub use throughput::usage::{Ending, Now, Observer, PartUsed, RequestDone, Usage, metered};
 
 use background::Background;
 use base::fault;
@@ -79,7 +82,9 @@ use read::index_delay::{IndexDelay, TakeSnapshots};
 use regions::{ForgetTombstones, Regions, Replication};
 use reports::metrics::KeepMetrics;
 use reports::{Reports, metrics};
+use resuming::TakeUp;
 use tables::catalog::Catalog;
+use tables::clock_watch::{NoteDoubtfulTimes, WatchClock};
 use tables::sizes::{CountAll, ShareSizes};
 use tables::sketches::Sketches;
 use tables::sketches::keeping::KeepSketches;
@@ -87,8 +92,8 @@ use tables::{Tables, format, sizes};
 use throughput::counting::is_user_error;
 
 impl Engine {
-    /// Opens the database that the store holds; an empty store is an empty database. Must be called
-    /// inside a tokio runtime, which then runs the background work.
+    /// Opens the database that the store holds; an empty store is an empty database. The
+    /// environment runs the background work: by default in the tokio runtime in which this is called.
     pub fn open(
         store: Arc<dyn Store>,
         environment: Arc<dyn Environment>,
@@ -113,6 +118,8 @@ impl Engine {
                 members.leave().await?;
                 return Err(refusal);
             }
+            let steady = Arc::new(SteadyClock::new(environment));
+            let environment: Arc<dyn Environment> = steady.clone();
             let background = Background::new(environment.clone(), members.clone());
             let reached_us = metrics::read_clock(&*store, options.time_scale).await?;
             let usage = Usage::new(environment.clone(), options.capacity, options.time_scale, reached_us);
@@ -126,6 +133,7 @@ impl Engine {
             let tables = Tables {
                 store,
                 environment,
+                steady,
                 background,
                 members,
                 usage,
@@ -157,6 +165,7 @@ impl Engine {
         let commits = Commits {
             logs: Arc::new(logs),
             transactions: Default::default(),
+            budget: Default::default(),
             expressions: Default::default(),
             item_collection_bytes_max: options.item_collection_bytes_max,
             expiry_delay: options.expiry_delay,
@@ -192,9 +201,11 @@ impl Engine {
         }
         regions.heal_all_if_alone().await?;
         resuming::resume(regions).await?;
+        self.background.start(WatchClock { tables: regions.tables.clone() });
+        self.background.start(NoteDoubtfulTimes::new(regions.tables.clone()));
         self.background.start(Sweep { commits: regions.commits.clone() });
         if !self.usage.is_off() {
-            self.background.start(KeepMetrics { reports: regions.reports.clone() });
+            self.background.start(KeepMetrics::new(regions.reports.clone()));
         }
         if self.index_delay.is_some() {
             self.background.start(TakeSnapshots { reads: regions.reads.clone() });
@@ -202,8 +213,9 @@ impl Engine {
         if self.sketches.is_on() {
             self.background.start(KeepSketches { tables: regions.tables.clone() });
         }
+        self.background.start(TakeUp::new(regions.clone()));
         self.background.start(CountLogs { logs: regions.logs.clone() });
-        self.background.start(Trimming { logs: regions.logs.clone() });
+        self.background.start(Trimming::new(regions.logs.clone()));
         self.background.start(ForgetTombstones::new(regions.clone()));
         if self.members.is_some() {
             self.background.start(ShareSizes { tables: regions.tables.clone() });
@@ -325,11 +337,11 @@ impl Engine {
         caller: &'a Caller,
         request: api::streams::Request,
     ) -> BoxFuture<'a, Result<api::streams::Response, Error>> {
-        Box::pin(async move {
+        Box::pin(self.background.slices().share(async move {
             self.check_member().await?;
             self.authorize_streams(caller, &request)?;
             list::streams::run(self, caller, request).await
-        })
+        }))
     }
 
     /// Carries out one request.
@@ -338,7 +350,7 @@ impl Engine {
         caller: &'a Caller,
         request: Request,
     ) -> BoxFuture<'a, Result<Response, Error>> {
-        Box::pin(async move {
+        Box::pin(self.background.slices().share(async move {
             self.check_member().await?;
             let result = self.authorized(caller, request).await;
             if let Err(error) = &result
@@ -349,7 +361,7 @@ impl Engine {
                 self.usage.metrics.user_error(&caller.namespace, self.usage.now().ms);
             }
             result
-        })
+        }))
     }
 
     /// Refuses requests, also reads, when this server may not know what others did to tables.

@@ -16,6 +16,7 @@
 //! - A position in a log is a time. All records of one commit have the same time, in all logs.
 //! - After [`Tables::cut`] has returned the time T, every record with a time up to T can be read, and every later record
 //!   has a greater time.
+//! - How old a record is goes by the date, which may be behind the clock of commits (`tables/clock_watch.rs`).
 //! - The first record of an item after T has the item as it was at T as its old image.
 //!
 //! Each change of an item in a table that something reads (a stream, point-in-time recovery, a copy under way) appends

@@ -106,7 +106,7 @@ use crate::base::caller::Caller;
 use crate::commit::idempotency::TokenClearing;
 use crate::regions::Regions;
 
-pub use answer_size::AnswerSize;
+pub use answer_size::{AnswerSize, item_bytes};
 use authorization::access::Access;
 use injected_fault::faults::InjectedFaults;
 

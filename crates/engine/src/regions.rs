@@ -66,6 +66,7 @@ use store::{Space, StoreError};
 use tokio::sync::Notify;
 
 use crate::Namespace;
+use crate::background::Starter;
 use crate::base::membership::ReplicaState;
 use crate::base::table::Table;
 use crate::copies::Copies;
@@ -96,8 +97,10 @@ impl std::ops::Deref for Regions {
 pub struct Replication {
     pub links: Links,
     pub pairs: Pairs,
-    /// Notified when a member, a link or a position has changed.
+    /// Notified when a member or a link has changed.
     pub changed: Notify,
+    /// Notified when a sender has come further. Senders don't wait for it: each would wake all others.
+    pub sent: Notify,
     pub scaling: OnceLock<Arc<dyn Scaling>>,
     /// The last beats of members at peers, by the space of the table here and their Region.
     beats: Mutex<HashMap<(Space, String), PeerBeat>>,
@@ -185,6 +188,7 @@ impl Regions {
 
     async fn wait_a_moment<T>(&self, work: impl Future<Output = T>) {
         tokio::select! {
+            biased;
             _ = work => {}
             () = self.environment.sleep(WAIT) => {}
         }
@@ -192,31 +196,30 @@ impl Regions {
 }
 
 impl Regions {
-    /// Goes on with what was under way when the database was last open, or on a server that is gone.
-    pub(crate) async fn resume_replication(self: &Arc<Regions>) -> Result<(), StoreError> {
+    /// Starts the jobs that members of global tables need.
+    pub(crate) fn start_replication(self: &Arc<Regions>, starter: &mut impl Starter) {
         for table in self.catalog.all() {
             let Some(membership) = &table.membership else { continue };
             for replica in &membership.replicas {
-                self.background.start(Sender::new(self.clone(), table.clone(), replica));
+                starter.start(Sender::new(self.clone(), table.clone(), replica));
                 match replica.state {
                     ReplicaState::Creating if membership.joins_from.is_none() => {
                         if is_source_of(&table, &replica.region) {
-                            self.background.start(Join::new(self.clone(), &table, &replica.region));
+                            starter.start(Join::new(self.clone(), &table, &replica.region));
                         }
                     }
                     ReplicaState::Deleting => {
                         let namespace = in_region(&table, &replica.region);
-                        self.background.start(Leave::new(self.clone(), namespace, table.name.clone()));
+                        starter.start(Leave::new(self.clone(), namespace, table.name.clone()));
                     }
                     ReplicaState::Creating | ReplicaState::Active => {}
                 }
             }
             if table.state == crate::base::table::TableState::Deleting {
                 let (namespace, name) = (table.namespace.clone(), table.name.clone());
-                self.background.start(Leave::new(self.clone(), namespace, name));
+                starter.start(Leave::new(self.clone(), namespace, name));
             }
         }
-        self.align_members().await
     }
 
     /// Whether a member of the table is at a peer.

@@ -7,17 +7,20 @@
 //! | when is a table ACTIVE, and when is it gone? | `state_change.rs`, `clearing.rs` |
 //! | how is an index created while writes go on? | `index_change.rs`, with `filling.rs` for the rows |
 //! | what makes a search of vectors quick? | `sketches.rs` |
+//! | is the clock right, and which times can't be told apart? | `clock_watch.rs` |
 //! | can this version read the store, and is it being moved? | `format.rs`, `migration.rs` |
-//! | is what is stored right? | `verify.rs` |
+//! | is what is stored right, and how are indexes made again? | `verify.rs`, `rebuilding.rs` |
 //!
 //! Knows tables and their throughput; no item is written or read for clients here.
 
 pub mod catalog;
 pub mod clearing;
+pub mod clock_watch;
 pub mod filling;
 pub mod format;
 pub mod index_change;
 pub mod migration;
+pub mod rebuilding;
 pub mod sizes;
 pub mod sketches;
 pub mod state_change;
@@ -28,6 +31,7 @@ use std::time::Duration;
 
 use api::{Error, TableName};
 use bytes::Bytes;
+use host::SteadyClock;
 use store::{Space, Store, StoreError, WriteSet};
 
 use crate::background::Background;
@@ -44,7 +48,9 @@ use sketches::Sketches;
 /// What this room shares with those above it.
 pub struct Tables {
     pub(crate) store: Arc<dyn Store>,
+    /// Time and chance. The date is that of `steady`.
     pub(crate) environment: Arc<dyn Environment>,
+    pub(crate) steady: Arc<SteadyClock>,
     pub(crate) background: Background,
     /// The servers that share the store, if it is shared.
     pub(crate) members: Option<Arc<Members>>,

@@ -1,5 +1,5 @@
-//! Time and chance, handed in: the engine and the services beside it read no clock and no random source of their own,
-//! so a run can be replayed from its seed.
+//! Time, chance and tasks, handed in: the engine and the services beside it read no clock and no random source of
+//! their own, and start their tasks here. So a run can be replayed from its seed.
 
 use std::pin::Pin;
 use std::sync::LazyLock;
@@ -8,7 +8,13 @@ use std::time::{Duration, Instant};
 /// Ends when the time is over, or when something happened.
 pub type Sleep = Pin<Box<dyn Future<Output = ()> + Send>>;
 
-/// The source of time and random numbers.
+/// What a task does.
+pub type Work = Pin<Box<dyn Future<Output = ()> + Send>>;
+
+/// Stops a task at its next await. It may have ended already.
+pub type Abort = Box<dyn Fn() + Send + Sync>;
+
+/// The source of time and random numbers, and what runs tasks.
 pub trait Environment: Send + Sync + 'static {
     /// Milliseconds since 1970.
     fn now_ms(&self) -> u64;
@@ -24,6 +30,12 @@ pub trait Environment: Send + Sync + 'static {
         START.elapsed()
     }
 
+    /// Microseconds since some moment, by a clock that is never set. It goes on while the machine sleeps, if the system
+    /// has such a clock. The default is the date, for clocks that never leap.
+    fn monotonic_us(&self) -> u64 {
+        self.now_us()
+    }
+
     /// The next random number.
     fn random(&self) -> u128;
 
@@ -31,6 +43,12 @@ pub trait Environment: Send + Sync + 'static {
     /// can pause.
     fn sleep(&self, time: Duration) -> Sleep {
         Box::pin(tokio::time::sleep(time))
+    }
+
+    /// Runs a task beside its caller. The name says what it does. The default is tokio's runtime, which must be there.
+    fn spawn(&self, _name: &'static str, work: Work) -> Abort {
+        let task = tokio::spawn(work);
+        Box::new(move || task.abort())
     }
 }
 

@@ -10,8 +10,12 @@ mod each_minute;
 mod environment;
 mod namespace;
 mod rows;
+mod steady_clock;
+mod task;
 
 pub use each_minute::EachMinute;
-pub use environment::{Environment, Sleep, uuid};
+pub use environment::{Abort, Environment, Sleep, Work, uuid};
 pub use namespace::Namespace;
 pub use rows::{MemoryRows, Rows, RowsError, SharedRows};
+pub use steady_clock::{ClockEvent, LEAP_MIN, SteadyClock};
+pub use task::Task;

@@ -128,7 +128,8 @@ impl Guard {
 
 impl AccessRefusal {
     /// For programs as much as for people: SDKs show the message of such an error.
-    pub(crate) fn reply(&self) -> Reply {
+    /// `is_of_page` is whether the request asks for a page: its answer says that this is the wrong server.
+    pub(crate) fn reply(&self, is_of_page: bool) -> Reply {
         let message = match self {
             AccessRefusal::HostCount => {
                 return Reply::bad_request("A request must have exactly one Host header.\n");
@@ -142,7 +143,11 @@ impl AccessRefusal {
                  every table, start it with: lodestone serve --cors {origin}"
             ),
         };
-        Reply::forbidden(&Error::new(ErrorKind::AccessDenied, message))
+        let error = Error::new(ErrorKind::AccessDenied, message);
+        match self {
+            AccessRefusal::Host(_) if is_of_page => Reply::misdirected(&error),
+            _ => Reply::forbidden(&error),
+        }
     }
 }
 

@@ -96,7 +96,7 @@ pub trait Administration: Debug + Send + Sync + 'static {
     fn watch(&self, watched: &Watched<'_>);
 }
 
-/// A request that was served.
+/// A request that was served, or a write whose condition did not hold.
 #[derive(Clone, Copy, Debug)]
 pub struct Watched<'a> {
     pub account: &'a str,
@@ -104,7 +104,10 @@ pub struct Watched<'a> {
     /// As `X-Amz-Target` names it.
     pub operation: &'a str,
     pub body: &'a [u8],
-    pub answer: &'a [u8],
+    /// None if a condition did not hold.
+    pub answer: Option<&'a [u8]>,
+    /// The read and write units that it used.
+    pub units: f64,
 }
 
 /// Whether a request may come from the operator: from this machine, and not from a script of a page.

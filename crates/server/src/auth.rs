@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::time::SystemTime;
 
 use api::{Error, ErrorKind};
-use engine::Caller;
+use engine::{Caller, Namespace};
 use hyper::header::USER_AGENT;
 use hyper::http::request::Parts;
 use iam::signature::{Signature, SignatureError, SignatureFault};
@@ -18,6 +18,7 @@ use iam::{Authority, Circumstances};
 
 /// The account of every access key that isn't an account id itself.
 const DEFAULT_ACCOUNT: &str = "000000000000";
+const SHARED_REGION: &str = "us-east-1";
 
 /// What verifies signatures.
 #[derive(Clone, Debug)]
@@ -71,6 +72,11 @@ fn stated_caller(head: &Parts, service: &str) -> Result<Caller, SignatureError> 
     let scope = signature.scope(service, None)?;
     let account = if is_account(scope.key_id) { scope.key_id } else { DEFAULT_ACCOUNT };
     Ok(Caller::new(account, scope.region).with_access_key(scope.key_id))
+}
+
+/// The account and Region of all callers, if they share their tables: those that commands and the studio have by default.
+pub(crate) fn shared_namespace() -> Namespace {
+    Namespace::new(DEFAULT_ACCOUNT, SHARED_REGION)
 }
 
 /// Refuses a request for a Region that another server has.

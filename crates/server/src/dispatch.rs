@@ -3,7 +3,7 @@
 //! One port serves every service that a DynamoDB client's tools talk to; the part of the target before
 //! the dot says which. An operation that is not served is an UnknownOperationException.
 
-use api::{Error, Request, Service, Target, streams};
+use api::{Error, Request, Response, Service, Target, streams};
 use engine::{
     AnswerSize, Caller, ChangeLogSize, Engine, FaultStatus, Health, IndexProgress, MetricTotal, PairStatus,
     SketchTotals,
@@ -64,23 +64,35 @@ impl Asked {
 pub trait Backend: Send + Sync + 'static {
     /// A request as it was understood.
     type Request: Send;
+    /// What came of it, not printed yet.
+    type Response: Send;
 
     fn decode(&self, target: Target, body: &[u8]) -> Result<Self::Request, Error>;
 
     /// How much memory its answer may take.
     fn answer_size(&self, request: &Self::Request) -> AnswerSize;
 
-    /// Runs the operation and prints its answer behind what is in `answer`.
+    /// Runs the operation.
     fn run(
         &self,
         caller: &Caller,
         request: Self::Request,
-        answer: &mut Vec<u8>,
-    ) -> impl Future<Output = Result<(), Error>> + Send;
+    ) -> impl Future<Output = Result<Self::Response, Error>> + Send;
+
+    /// How many bytes of items its answer has.
+    fn item_bytes(&self, response: &Self::Response) -> usize;
+
+    /// Prints the answer behind what is in `answer`.
+    fn print(&self, response: Self::Response, answer: &mut Vec<u8>);
 
     /// Whether it takes writes.
     fn health(&self) -> Health {
         Health::Healthy
+    }
+
+    /// What is wrong with the clock, for the operator.
+    fn clock_notice(&self) -> Option<String> {
+        None
     }
 
     /// How much room change records take, for the operator.
@@ -121,8 +133,16 @@ pub enum ServiceRequest {
     Streams(streams::Request),
 }
 
+/// The answer of one of the services.
+#[derive(Debug)]
+pub enum ServiceResponse {
+    DynamoDb(Response),
+    Streams(streams::Response),
+}
+
 impl Backend for Engine {
     type Request = ServiceRequest;
+    type Response = ServiceResponse;
 
     fn decode(&self, target: Target, body: &[u8]) -> Result<ServiceRequest, Error> {
         Ok(match target {
@@ -138,18 +158,37 @@ impl Backend for Engine {
         }
     }
 
-    async fn run(&self, caller: &Caller, request: ServiceRequest, answer: &mut Vec<u8>) -> Result<(), Error> {
-        match request {
+    async fn run(&self, caller: &Caller, request: ServiceRequest) -> Result<ServiceResponse, Error> {
+        Ok(match request {
             ServiceRequest::DynamoDb(request) => {
-                Engine::call(self, caller, request).await?.write_json(answer)
+                ServiceResponse::DynamoDb(Engine::call(self, caller, request).await?)
             }
-            ServiceRequest::Streams(request) => self.call_streams(caller, request).await?.write_json(answer),
+            ServiceRequest::Streams(request) => {
+                ServiceResponse::Streams(self.call_streams(caller, request).await?)
+            }
+        })
+    }
+
+    fn item_bytes(&self, response: &ServiceResponse) -> usize {
+        match response {
+            ServiceResponse::DynamoDb(response) => engine::item_bytes(response),
+            ServiceResponse::Streams(_) => 0,
         }
-        Ok(())
+    }
+
+    fn print(&self, response: ServiceResponse, answer: &mut Vec<u8>) {
+        match response {
+            ServiceResponse::DynamoDb(response) => response.write_json(answer),
+            ServiceResponse::Streams(response) => response.write_json(answer),
+        }
     }
 
     fn health(&self) -> Health {
         Engine::health(self)
+    }
+
+    fn clock_notice(&self) -> Option<String> {
+        (**self).clock_notice()
     }
 
     fn change_log_sizes(&self) -> Vec<ChangeLogSize> {

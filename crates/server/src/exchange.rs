@@ -33,7 +33,7 @@ use crate::route::Handler;
 use crate::tls::Tls;
 use crate::turns::Turns;
 use crate::{auth, cors, figures, metrics, request_id, sts};
-use api::{Error, Service, Target, is_json};
+use api::{Error, ErrorKind, Service, Target, is_json};
 use bytes::Bytes;
 use engine::{AnswerSize, Caller};
 use hyper::body::Incoming;
@@ -74,6 +74,7 @@ pub(crate) struct Exchange<B> {
     operator: Option<Verification>,
     /// The only Region that is served.
     region: Option<String>,
+    is_shared: bool,
 }
 
 impl<B: Backend> Exchange<B> {
@@ -85,7 +86,7 @@ impl<B: Backend> Exchange<B> {
         Exchange {
             backend,
             guard: Guard::new(&options.access, address),
-            health: Health::default(),
+            health: Health::new(options.health_of_local),
             bodies: budget(limits.bodies_bytes_max, Wanted::BodyMemory),
             answers: Arc::new(budget(limits.answers_bytes_max, Wanted::AnswerMemory)),
             turns: Turns::new(),
@@ -99,6 +100,7 @@ impl<B: Backend> Exchange<B> {
             verification: options.verification,
             operator: options.operator,
             region: options.region,
+            is_shared: options.is_shared,
             peers,
             limits,
         }
@@ -121,7 +123,7 @@ impl<B: Backend> Exchange<B> {
             Reply::head_too_large()
         } else {
             match self.guard.check(&head) {
-                Err(refusal) => refusal.reply(),
+                Err(refusal) => refusal.reply(self.is_page(head.uri.path())),
                 Ok(admitted) => {
                     let from = From { peer, request_id: &request_id };
                     let reply = match catch_panic(self.admitted(&head, &mut body, from)).await {
@@ -183,6 +185,10 @@ impl<B: Backend> Exchange<B> {
     }
 
     /// The recipient of a path that no route has.
+    fn is_page(&self, path: &str) -> bool {
+        self.pages.as_deref().is_some_and(|pages| pages.owns(path))
+    }
+
     fn of_path(&self, head: &Parts) -> Option<Recipient<'_>> {
         let pages = || self.pages.as_deref().filter(|pages| pages.owns(head.uri.path()));
         self.neighbour(head).or_else(|| pages().map(Recipient::Pages))
@@ -199,14 +205,14 @@ impl<B: Backend> Exchange<B> {
     fn health_page(&self, head: &Parts) -> Reply {
         match self.home(head) {
             Some(home) => Reply::redirect(home),
-            None => self.health.answer(self.backend.health(), &head.headers),
+            None => self.health.answer(&*self.backend, &head.headers),
         }
     }
 
     /// Where a browser goes when a person opens the server's bare address. Programs don't ask for documents.
     fn home(&self, head: &Parts) -> Option<&'static str> {
         let is_navigation = head.headers.get("sec-fetch-dest").is_some_and(|dest| dest == "document");
-        self.pages.as_ref().filter(|_| is_navigation).map(|pages| pages.home())
+        self.pages.as_ref().filter(|_| is_navigation).and_then(|pages| pages.home())
     }
 
     async fn metrics_page(&self, peer: &Peer) -> Reply {
@@ -292,7 +298,10 @@ impl<B: Backend> Exchange<B> {
     fn caller(&self, service: &str, call: &mut Call<'_>) -> Result<Caller, SignatureError> {
         let Peer { ip, is_secure, .. } = *call.from.peer;
         let (verification, payload) = (self.verification.as_ref(), &call.body.received);
-        let caller = auth::verified_caller(verification, call.head, service, payload, ip, is_secure)?;
+        let mut caller = auth::verified_caller(verification, call.head, service, payload, ip, is_secure)?;
+        if self.is_shared {
+            caller.namespace = auth::shared_namespace();
+        }
         auth::check_region(&caller, self.region.as_deref())?;
         if let Some(record) = &mut call.record {
             record.note_caller(&caller);
@@ -344,8 +353,9 @@ impl<B: Backend> Exchange<B> {
             Err(error) => return Err(self.first_refusal(error, &call.body.bytes).await),
         };
         let body = &call.body.bytes;
-        let (answer, share) = self.call(&caller, target, body, call.from.peer).await?;
-        self.watch(&caller, target, body, &answer);
+        let (answered, units) = self.metered_call(&caller, target, body, call.from.peer).await;
+        self.watch(&caller, target, body, &answered, units);
+        let (answer, share) = answered?;
         if let Some(record) = &mut call.record {
             record.note_answer(&answer);
         }
@@ -365,12 +375,43 @@ impl<B: Backend> Exchange<B> {
     }
 
     /// Passes the request to the watcher that counts requests for `lodestone model learn`, if it is on.
-    fn watch(&self, caller: &Caller, target: Target, body: &[u8], answer: &[u8]) {
-        let watcher = self.administration.as_ref().filter(|administration| administration.is_watching());
-        if let Some(watcher) = watcher.filter(|_| target.service() == Service::DynamoDb) {
+    fn watch(
+        &self,
+        caller: &Caller,
+        target: Target,
+        body: &[u8],
+        answered: &Result<(Vec<u8>, Share), Error>,
+        units: Option<f64>,
+    ) {
+        let answer = match answered {
+            Ok((answer, _)) => Some(answer.as_slice()),
+            Err(error) if error.kind == ErrorKind::ConditionalCheckFailed => None,
+            Err(_) => return,
+        };
+        let watcher = self.watcher().filter(|_| target.service() == Service::DynamoDb);
+        if let Some((watcher, units)) = watcher.zip(units) {
             let (account, region) = (&*caller.namespace.account, &*caller.namespace.region);
-            watcher.watch(&Watched { account, region, operation: target.name(), body, answer });
+            watcher.watch(&Watched { account, region, operation: target.name(), body, answer, units });
         }
+    }
+
+    fn watcher(&self) -> Option<&dyn Administration> {
+        self.administration.as_deref().filter(|administration| administration.is_watching())
+    }
+
+    /// As [`Self::call`], with the units that it used if requests are watched.
+    async fn metered_call(
+        &self,
+        caller: &Caller,
+        target: Target,
+        body: &[u8],
+        peer: &Peer,
+    ) -> (Result<(Vec<u8>, Share), Error>, Option<f64>) {
+        if self.watcher().is_none() {
+            return (self.call(caller, target, body, peer).await, None);
+        }
+        let (answered, units) = engine::metered(self.call(caller, target, body, peer)).await;
+        (answered, Some(units))
     }
 
     async fn is_json(&self, body: &[u8]) -> bool {
@@ -415,7 +456,11 @@ impl<B: Backend> Exchange<B> {
         peer: &Peer,
     ) -> Result<Result<Vec<u8>, usize>, Error> {
         let mut answer = Vec::with_capacity(ANSWER_BYTES_EXPECTED);
-        self.backend.run(caller, request, &mut answer).await?;
+        let response = self.backend.run(caller, request).await?;
+        {
+            let _turn = self.turns.wait(self.backend.item_bytes(&response)).await;
+            self.backend.print(response, &mut answer);
+        }
         Ok(match share.resize(answer.capacity(), &self.answers, &peer.address) {
             Ok(()) => Ok(answer),
             Err(Busy) => Err(answer.capacity()),

@@ -71,7 +71,7 @@ pub use administration::{Administration, SIGNING_NAME, Task, Watched};
 pub use audit::{Answered, Audit, AuditFile, AuditLog};
 pub use auth::{Verification, caller};
 pub use connection::{Ended, Server, serve_stream};
-pub use dispatch::{Backend, ServiceRequest};
+pub use dispatch::{Backend, ServiceRequest, ServiceResponse};
 pub use engine::AnswerSize;
 pub use limits::{Limits, Options};
 pub use pages::{Figures, NeighbourService, PageAnswer, Pages};

@@ -136,4 +136,8 @@ pub struct Options {
     pub operator: Option<Verification>,
     /// The Region of this server, if others have the other ones.
     pub region: Option<String>,
+    /// All accounts and Regions have the same tables, as with DynamoDB Local's `-sharedDb`.
+    pub is_shared: bool,
+    /// `GET /` is answered as DynamoDB Local does, for what waits for that answer.
+    pub health_of_local: bool,
 }

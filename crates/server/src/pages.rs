@@ -18,8 +18,8 @@ pub trait Pages: Debug + Send + Sync + 'static {
     /// The request has its whole body, and the answer is whole.
     fn answer(&self, request: Request<Bytes>) -> PageAnswer<'_>;
 
-    /// Where a browser goes that opens the server's bare address.
-    fn home(&self) -> &'static str;
+    /// Where a browser goes that opens the server's bare address, if it goes anywhere.
+    fn home(&self) -> Option<&'static str>;
 }
 
 /// Figures for `GET /metrics` of what runs beside the server.

@@ -145,6 +145,11 @@ impl Reply {
         Reply { status: StatusCode::FORBIDDEN, ..Reply::error(Format::DYNAMODB, error) }
     }
 
+    /// A request for a page that was meant for another server.
+    pub(crate) fn misdirected(error: &Error) -> Reply {
+        Reply { status: StatusCode::MISDIRECTED_REQUEST, ..Reply::error(Format::DYNAMODB, error) }
+    }
+
     /// The connection ends with this answer: the rest of an unread body would look like a request.
     pub(crate) fn closing(mut self) -> Reply {
         self.extra.retain(|(name, _)| *name != CONNECTION);

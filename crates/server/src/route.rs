@@ -34,6 +34,7 @@ const fn get(path: &'static str, handler: Handler) -> Route {
 const ROUTES: &[Route] = &[
     post("/", Handler::JsonCall),
     get("/", Handler::Health),
+    Route { method: Method::HEAD, path: "/", handler: Handler::Health },
     get("/metrics", Handler::Metrics),
     post("/lodestone/checkpoint", Handler::Administration(Task::Checkpoint)),
     post("/lodestone/hand-over", Handler::Administration(Task::HandOver)),
@@ -60,6 +61,7 @@ mod tests {
     fn a_path_has_a_handler_for_its_methods_alone() {
         assert_eq!(Handler::of(&Method::POST, "/"), Some(Handler::JsonCall));
         assert_eq!(Handler::of(&Method::GET, "/"), Some(Handler::Health));
+        assert_eq!(Handler::of(&Method::HEAD, "/"), Some(Handler::Health));
         assert_eq!(Handler::of(&Method::GET, "/metrics"), Some(Handler::Metrics));
         for (method, path) in [
             (Method::PUT, "/"),

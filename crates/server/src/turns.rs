@@ -1,5 +1,6 @@
-//! Long work in turns, so that short requests always find a free core: reading a body of megabytes, or unpacking one,
-//! takes a thread for milliseconds, and a few clients could keep all of them.
+//! Long work in turns, so that short requests always find a free core: reading a body of megabytes, unpacking one, or
+//! printing a large answer takes a thread for milliseconds, and a few clients could keep all of them. Work that can be
+//! divided takes shorter turns, inside the engine (`store/turns.rs`).
 
 use std::thread::available_parallelism;
 use tokio::sync::{Semaphore, SemaphorePermit};

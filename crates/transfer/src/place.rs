@@ -345,7 +345,12 @@ fn part_fault(part: &str) -> Option<&'static str> {
     }
 }
 
-/// Runs what may wait for a disk.
-async fn blocking<T: Send + 'static>(work: impl FnOnce() -> io::Result<T> + Send + 'static) -> io::Result<T> {
-    tokio::task::spawn_blocking(work).await.map_err(io::Error::other)?
+/// Runs what may wait for a disk or take long: on a thread of its own where there is a runtime that has them.
+pub(crate) async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> io::Result<T> + Send + 'static,
+) -> io::Result<T> {
+    match tokio::runtime::Handle::try_current() {
+        Ok(runtime) => runtime.spawn_blocking(work).await.map_err(io::Error::other)?,
+        Err(_) => work(),
+    }
 }

@@ -139,6 +139,7 @@ impl Driver {
                 }
             };
             tokio::select! {
+                biased;
                 Some(shard_id) = shards.next(), if !shards.is_empty() => {
                     active.remove(&shard_id);
                 }
@@ -254,6 +255,7 @@ impl Driver {
             let pause = if fault.is_some() { FAULT_PAUSE } else { POLL_INTERVAL };
             let until_wake = step.wake_at_ms.map(|time| Duration::from_millis(time.saturating_sub(now_ms)));
             tokio::select! {
+                biased;
                 Some((lane, outcome)) = calls.next(), if !calls.is_empty() => {
                     poller.finish(lane, &outcome, environment.now_ms());
                 }

@@ -26,10 +26,9 @@ use api::lambda::{
 use api::streams::DescribeStreamInput;
 use futures_util::future::BoxFuture;
 use futures_util::future::join_all;
-use host::{SharedRows, uuid};
+use host::{SharedRows, Task, uuid};
 use parking_lot::Mutex;
 use tokio::sync::{MutexGuard, watch};
-use tokio::task::{JoinHandle, JoinSet};
 
 use crate::destination::Destinations;
 use crate::driver::{Driver, Outside, Status, position_prefix};
@@ -76,8 +75,15 @@ struct Shared {
 /// What stops drivers and starts new ones.
 #[derive(Default)]
 struct Tasks {
-    running: JoinSet<()>,
+    running: Vec<Task>,
     closed: bool,
+}
+
+/// Nothing outlives the service.
+impl Drop for Tasks {
+    fn drop(&mut self) {
+        self.running.iter().for_each(Task::abort);
+    }
 }
 
 /// A mapping, and what runs it.
@@ -90,7 +96,7 @@ struct Held {
 
 struct Running {
     stop: watch::Sender<bool>,
-    task: JoinHandle<()>,
+    task: Task,
 }
 
 /// Why the triggers could not be opened.
@@ -104,7 +110,7 @@ pub enum OpenError {
 }
 
 impl Triggers {
-    /// Reads the stored mappings and starts those that are enabled. To be called within a tokio runtime.
+    /// Reads the stored mappings and starts those that are enabled.
     pub fn open(
         options: Options,
         streams: Arc<dyn Streams>,
@@ -140,9 +146,15 @@ impl Triggers {
 
     /// Ends every driver. Calls under way are waited for, but not for long.
     pub async fn close(&self) {
-        let closed = Tasks { closed: true, ..Tasks::default() };
-        let mut tasks = std::mem::replace(&mut *self.shared.tasks.lock(), closed);
-        tasks.running.shutdown().await;
+        let running = {
+            let mut tasks = self.shared.tasks.lock();
+            tasks.closed = true;
+            std::mem::take(&mut tasks.running)
+        };
+        running.iter().for_each(Task::abort);
+        for mut task in running {
+            task.ended().await;
+        }
         let drivers: Vec<Running> =
             self.shared.mappings.lock().values_mut().filter_map(|held| held.driver.take()).collect();
         let environment = &*self.shared.outside.environment;
@@ -517,6 +529,7 @@ impl Shared {
         if tasks.closed {
             return;
         }
+        let environment = &*self.outside.environment;
         let (stop, stopped) = watch::channel(false);
         let driver = Driver {
             mapping: held.mapping.clone(),
@@ -525,7 +538,7 @@ impl Shared {
             status: held.status.clone(),
             stop: stopped,
         };
-        held.driver = Some(Running { stop, task: tokio::spawn(driver.run()) });
+        held.driver = Some(Running { stop, task: Task::start(environment, "trigger", driver.run()) });
         held.state = State::Enabled;
     }
 
@@ -540,9 +553,9 @@ impl Shared {
     /// Runs the second half of a change, after its request was answered.
     fn spawn(&self, task: impl Future<Output = ()> + Send + 'static) {
         let mut tasks = self.tasks.lock();
-        while tasks.running.try_join_next().is_some() {}
+        tasks.running.retain(|task| !task.is_ended());
         if !tasks.closed {
-            tasks.running.spawn(task);
+            tasks.running.push(Task::start(&*self.outside.environment, "change of a trigger", task));
         }
     }
 }
@@ -551,12 +564,12 @@ impl Running {
     async fn end(mut self, environment: &dyn Environment) {
         self.stop.send_replace(true);
         tokio::select! {
-            _ = &mut self.task => return,
+            biased;
+            () = self.task.ended() => return,
             () = environment.sleep(STOP_WAIT) => {}
         }
         self.task.abort();
-        // The error says that it was aborted.
-        let _ = (&mut self.task).await;
+        self.task.ended().await;
     }
 }
 

@@ -19,6 +19,11 @@ impl ChangeClock {
         self.latest_us.fetch_max(now_us, Ordering::AcqRel).max(now_us)
     }
 
+    /// The latest time that was given or passed. It may be ahead of the date.
+    pub fn latest_us(&self) -> u64 {
+        self.latest_us.load(Ordering::Acquire)
+    }
+
     /// From here on the clock shows later times than this.
     pub fn pass(&self, time_us: u64) {
         self.latest_us.fetch_max(time_us + 1, Ordering::AcqRel);

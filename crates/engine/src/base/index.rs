@@ -9,7 +9,8 @@
 //! partition key in its SearchSchema, its rows have the same order as those of the table.
 //!
 //! What always holds: an index row is a function of its item ([`entry`]). The item alone gives the row, so a row is
-//! never read in order to change it.
+//! never read in order to change it. A row that has all of its item shares the item's bytes: a write to a table with
+//! twenty such indexes has them once in memory.
 
 use api::limits;
 use capacity::RowChange;
@@ -38,7 +39,7 @@ pub struct IndexDifference {
 
 /// The row of an item in an index; none if the item lacks an index key attribute or the vector, or has a value there
 /// that can't be indexed. The latter happens only to items that are older than the index.
-pub fn entry(table: &Table, index: &Index, item: ItemRef<'_>) -> Option<(Key, Item)> {
+pub fn entry(table: &Table, index: &Index, item: &Item) -> Option<(Key, Item)> {
     let indexable = |attribute: &KeyAttribute| {
         item.get(&attribute.name).is_some_and(|value| fault_of(index, attribute, value).is_none())
     };
@@ -49,11 +50,11 @@ pub fn entry(table: &Table, index: &Index, item: ItemRef<'_>) -> Option<(Key, It
         Some(settings) => vector_row(table, index, settings, item)?,
         None => projected(table, index, item),
     };
-    Some((Key { space: index.space(), position: position(table, index, item) }, row))
+    Some((Key { space: index.space(), position: position(table, index, item.as_ref()) }, row))
 }
 
 /// What a vector index holds of an item; none if the item has no vector that suits the index.
-fn vector_row(table: &Table, index: &Index, settings: &VectorSettings, item: ItemRef<'_>) -> Option<Item> {
+fn vector_row(table: &Table, index: &Index, settings: &VectorSettings, item: &Item) -> Option<Item> {
     let numbers = vector(settings, item.get(&settings.attribute)?).ok()?;
     let bytes = ValueBuf::from(Value::B(vector::encode(&numbers)));
     let mut row = ItemBuilder::default();
@@ -122,9 +123,9 @@ pub fn position(table: &Table, index: &Index, item: ItemRef<'_>) -> Position {
 }
 
 /// The attributes of an item that an index holds.
-fn projected(table: &Table, index: &Index, item: ItemRef<'_>) -> Item {
+fn projected(table: &Table, index: &Index, item: &Item) -> Item {
     let included = match &index.projection {
-        Projection::All => return item.to_item(),
+        Projection::All => return item.clone(),
         Projection::KeysOnly => &[][..],
         Projection::Include(names) => names.as_slice(),
     };
@@ -140,12 +141,7 @@ fn projected(table: &Table, index: &Index, item: ItemRef<'_>) -> Item {
 }
 
 /// What replacing `old` by `new` changes in an index.
-pub fn difference(
-    table: &Table,
-    index: &Index,
-    old: Option<ItemRef<'_>>,
-    new: Option<ItemRef<'_>>,
-) -> IndexDifference {
+pub fn difference(table: &Table, index: &Index, old: Option<&Item>, new: Option<&Item>) -> IndexDifference {
     let old = old.and_then(|item| entry(table, index, item));
     let new = new.and_then(|item| entry(table, index, item));
     debug_assert!(new.as_ref().is_none_or(|(key, row)| position(table, index, row.as_ref()) == key.position));

@@ -56,6 +56,9 @@ pub struct Table {
     /// Point-in-time recovery, if it is on.
     #[serde(default)]
     pub recovery: Option<Recovery>,
+    /// The times that it can't be restored to, because the clock was wrong; oldest first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub doubtful_times: Vec<DoubtfulTime>,
     /// The copies under way that need its log.
     #[serde(default)]
     pub copies: Vec<Copying>,
@@ -146,6 +149,23 @@ pub struct Recovery {
     pub since_us: u64,
     /// How many days back a state can be restored.
     pub days: u32,
+}
+
+/// A span of time during which changes of the table may have been recorded under later times: the clock was wrong, and
+/// times of records don't go back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DoubtfulTime {
+    /// The last record whose time is certain.
+    pub after_us: u64,
+    /// From here on times are certain again; none while records are ahead of the date.
+    pub until_us: Option<u64>,
+}
+
+impl DoubtfulTime {
+    /// Whether the state of the table at this time is unknown.
+    pub fn contains(&self, time_us: u64) -> bool {
+        time_us > self.after_us && self.until_us.is_none_or(|until_us| time_us < until_us)
+    }
 }
 
 /// A copy of the table that is under way, or the last one that was made: it needs the log from a time on.
@@ -471,6 +491,7 @@ impl Table {
             stream: None,
             last_stream_ms: None,
             recovery: None,
+            doubtful_times: Vec::new(),
             copies: Vec::new(),
             restore: None,
             import: None,
@@ -481,6 +502,27 @@ impl Table {
             membership: None,
             destinations: Vec::new(),
         }
+    }
+
+    /// Gives everything that is derived from items a new, empty space, from `unused` on. Indexes are CREATING until they
+    /// are filled. Returns the spaces that it had.
+    pub fn renew_derived(&mut self, unused: Space) -> Vec<Space> {
+        let (mut old, mut next) = (Vec::new(), unused.0);
+        let mut renew = |space: &mut u64| {
+            old.push(Space(*space));
+            *space = next;
+            next += 1;
+        };
+        for index in self.indexes.iter_mut().filter(|index| index.state != IndexState::Deleting) {
+            renew(&mut index.space);
+            index.state = IndexState::Creating;
+        }
+        if let Some(expiry) = &mut self.expiry {
+            renew(&mut expiry.space);
+            expiry.is_filled = false;
+        }
+        self.collections.iter_mut().for_each(renew);
+        old
     }
 
     /// The space of its items.

@@ -15,7 +15,7 @@
 //! Reads are not fenced by the store. A server whose last beat is too old answers no request until a new one
 //! succeeds, before others may expel it: that compares times of one clock, never the clocks of two machines.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, HashSet};
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -76,7 +76,7 @@ struct FrozenHere {
 #[derive(Default)]
 struct Others {
     /// Their last beats, and since when they are known.
-    beats: HashMap<Member, (u64, Duration)>,
+    beats: BTreeMap<Member, (u64, Duration)>,
     looked_at: Duration,
 }
 
@@ -198,6 +198,8 @@ impl Members {
 
     /// Leaves the others: they need not wait for this server any more.
     pub async fn leave(&self) -> Result<(), StoreError> {
+        // Commits go on whose requests were cut off. They go by the tables that this server knows.
+        self.cluster().settle().await?;
         let left = self.remove(self.own).await;
         *self.frozen.lock().await = None;
         left
@@ -382,13 +384,20 @@ impl Members {
 
     /// Waits until no write of any other server goes by anything older than this version. A server that does not
     /// say so is expelled when it is silent.
+    ///
+    /// What is passed on is committed. So a store that can't be asked for a moment is asked again: an error here would let
+    /// the caller leave undone what has to follow.
     pub async fn pass(&self, number: u64) -> Result<(), StoreError> {
         let began = self.environment.uptime();
-        while !self.is_passed(number).await? {
+        loop {
+            match self.is_passed(number).await {
+                Ok(true) => return Ok(()),
+                Err(error) if !error.is_transient() => return Err(error),
+                Ok(false) | Err(_) => {}
+            }
             self.check_wait(began, "another server did not take up a change of a table")?;
             self.environment.sleep(self.poll / 2).await;
         }
-        Ok(())
     }
 
     /// Waits until the other servers have all that this one shows, so that a client which gets the answer may turn to any
@@ -564,6 +573,7 @@ impl Members {
     /// Waits until a lease may be free: a job here has ended, or some time has passed.
     pub async fn lease_may_be_free(&self, time: Duration) {
         tokio::select! {
+            biased;
             () = self.lease_free.notified() => {}
             () = self.environment.sleep(time) => {}
         }

@@ -1,6 +1,6 @@
 //! One attempt to carry out plans: one `update` of the store, with all that surrounds it.
 //!
-//! 1. The gates of the tables are entered, so that no table changes under the plans.
+//! 1. The gates of the tables are entered, so that no table changes under the plans. A large commit waits for room.
 //! 2. Throughput is reserved.
 //! 3. The store locks the rows, asks for the decision and commits it.
 //! 4. The reservation is settled, and the sizes of tables and indexes are adjusted.
@@ -49,6 +49,7 @@ pub async fn attempt(
     let _gates = enter(commits, plans).await?;
     let plans = &*plans;
     let companions = companions(commits, plans, token);
+    let _room = commits.budget.take(plans).await;
     let keys = keys(plans, &companions);
     debug_assert_eq!(keys.iter().collect::<HashSet<_>>().len(), keys.len(), "keys are distinct");
     let reservation = commits.usage.reserve(least_charges(plans, factor));

@@ -209,17 +209,17 @@ fn item_row(plan: &Plan, outcome: &Outcome, writes: &mut WriteSet) {
 /// Adds the rows of the table's indexes to `writes`, and what each index that changed costs and how it grew
 /// to `outcome`.
 fn index_rows(plan: &Plan, outcome: &mut Outcome, writes: &mut WriteSet) {
-    let (old, new) = (outcome.old.as_ref().map(Item::as_ref), outcome.new.as_ref().map(Item::as_ref));
+    let Outcome { old, new, indexes, .. } = outcome;
     for index in plan.table.indexes.iter().filter(|index| index.is_written()) {
         let IndexDifference { put, delete, change, units, vector_bytes, growth } =
-            index::difference(&plan.table, index, old, new);
+            index::difference(&plan.table, index, old.as_ref(), new.as_ref());
         let Some(changed) = put.as_ref().map(|(key, _)| key).or(delete.as_ref()) else {
             debug_assert!(units == 0.0 && growth == Size::default(), "without a change there is no cost");
             continue;
         };
         let (space, partition) = (index.space(), changed.position.partition);
         debug_assert_eq!(changed.space, space, "an index row is in the space of its index");
-        outcome.indexes.push(IndexOutcome { space, partition, change, units, vector_bytes, growth });
+        indexes.push(IndexOutcome { space, partition, change, units, vector_bytes, growth });
         writes.puts.extend(put.map(|(key, row)| (key, row.into_stored())));
         writes.deletes.extend(delete);
     }

@@ -145,7 +145,7 @@ impl Job for Sweep {
     }
 
     async fn run(&self) -> Result<(), StoreError> {
-        for table in self.commits.catalog.all() {
+        for table in self.commits.catalog.tables_with(|table| table.expiry.is_some()) {
             // Of a global table, one member deletes for all.
             let own = table.membership.as_ref();
             let deletes = table.has_items() && own.is_none_or(|own| own.expires_in(&table.namespace.region));
@@ -266,9 +266,13 @@ impl filling::Fill for ExpiryFill {
         is_same.then_some(table)
     }
 
-    fn row(&self, table: &Table, position: &Position, item: ItemRef<'_>) -> Option<filling::Row> {
+    fn row(&self, table: &Table, position: &Position, item: &Item) -> Option<filling::Row> {
         // Expiry costs nothing.
-        entry(table, position, Some(item)).map(|key| filling::Row { key, value: Bytes::new(), units: 0.0 })
+        entry(table, position, Some(item.as_ref())).map(|key| filling::Row {
+            key,
+            value: Bytes::new(),
+            units: 0.0,
+        })
     }
 }
 

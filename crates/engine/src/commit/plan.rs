@@ -74,6 +74,18 @@ impl Plan {
         }
     }
 
+    /// What the rows of a put take: the item's, those of the indexes, and what is recorded of it. Of another change
+    /// it is not known before the item is read.
+    pub fn row_bytes(&self) -> usize {
+        match &self.change {
+            Change::Put(item) | Change::Insert(item) => {
+                let indexes = self.table.indexes.iter().filter(|index| index.is_written()).count();
+                item.size_bytes() * (1 + indexes + usize::from(self.table.log.is_open()))
+            }
+            Change::Delete { .. } | Change::Update { .. } | Change::Expire { .. } | Change::Check { .. } => 0,
+        }
+    }
+
     /// The least that the write can cost in its table, whatever item it finds.
     pub fn table_units_min(&self) -> f64 {
         let new_bytes = match &self.change {

@@ -4,8 +4,10 @@ use std::sync::Arc;
 
 use api::{Operation, Request};
 use expression::Condition;
+use futures_util::FutureExt;
 use item::{Item, Value};
 use serde_json::json;
+use store::fault::{Fault, FaultStore};
 use store::memory::MemoryStore;
 use store::{Consistency, WriteSet};
 
@@ -219,4 +221,66 @@ async fn a_companion_that_cannot_be_read_fails_the_write() {
     assert!(matches!(failed, Err(WriteError::Failed(Failure::Store(StoreError::Corrupt(_))))), "{failed:?}");
     let rows = engine.store.get(std::slice::from_ref(&plan.key), Consistency::Latest).await.unwrap();
     assert_eq!(rows, [None], "nothing of it was written");
+}
+
+fn large_puts(engine: &Engine, items: usize, bytes: usize) -> Vec<Plan> {
+    let large = |number: usize| {
+        let (value, group) = (text(bytes), text(3));
+        put(engine, Origin::Import, item(&format!("{number}"), [("g", group), ("v", value)]))
+    };
+    (0..items).map(large).collect()
+}
+
+#[tokio::test]
+async fn an_index_that_has_whole_items_shares_their_bytes() {
+    let engine = database().await;
+    let plans = large_puts(&engine, 1, 1000);
+    let question = Question { plans: &plans, companions: &[], headroom: &Headroom::default(), factor: 1.0 };
+    let writes = question.decide(&[None]).writes;
+    let addresses: Vec<_> = writes.puts.iter().map(|(_, row)| row.as_ptr()).collect();
+    assert_eq!(addresses, [addresses[0]; 3], "the item and its rows in two indexes");
+}
+
+#[tokio::test]
+async fn writes_that_need_not_be_one_commit_are_divided_if_they_are_large() {
+    let engine = database().await;
+    assert_eq!(next_commit(&large_puts(&engine, 25, 10_000)), 25);
+    // Each makes rows of 900 KB, and a commit has 4 MiB.
+    let mut plans = large_puts(&engine, 10, 300_000);
+    assert_eq!(next_commit(&plans), 4);
+    assert_eq!(next_commit(&plans[..1]), 1);
+    let results = apply_each(&engine, None, &mut plans).await.unwrap();
+    assert_eq!(results.iter().filter(|result| result.is_ok()).count(), 10);
+    for plan in &plans {
+        let rows = engine.store.get(std::slice::from_ref(&plan.key), Consistency::Latest).await.unwrap();
+        assert!(rows[0].is_some(), "it is written once");
+    }
+}
+
+#[tokio::test]
+async fn a_failure_between_the_commits_of_a_batch_is_that_of_the_items_to_come() {
+    let store = Arc::new(FaultStore::scripted(Arc::new(MemoryStore::new()), []));
+    let engine = Engine::open(store.clone(), Arc::new(Still)).await.unwrap();
+    create_tables(&engine).await;
+    let mut plans = large_puts(&engine, 10, 300_000);
+    store.follow([None, Some(Fault::BeforeCommit)]);
+    let results = apply_each(&engine, None, &mut plans).await.unwrap();
+    let written: Vec<bool> = results.iter().map(Result::is_ok).collect();
+    assert_eq!(written, [[true; 4].as_slice(), &[false; 6]].concat());
+    for (plan, is_written) in plans.iter().zip(written) {
+        let rows = engine.store.get(std::slice::from_ref(&plan.key), Consistency::Latest).await.unwrap();
+        assert_eq!(rows[0].is_some(), is_written);
+    }
+}
+
+#[tokio::test]
+async fn large_commits_share_one_budget_and_small_ones_pass_by() {
+    let engine = database().await;
+    let large = large_puts(&engine, 15, 300_000);
+    let held = engine.budget.take(&large).await;
+    let mut second = std::pin::pin!(engine.budget.take(&large));
+    assert!((&mut second).now_or_never().is_none(), "together they have more than 16 MiB");
+    assert!(engine.budget.take(&large_puts(&engine, 1, 100)).await.is_none());
+    drop(held);
+    assert!(second.await.is_some());
 }

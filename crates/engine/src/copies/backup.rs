@@ -92,8 +92,11 @@ impl Job for BackUp {
         if !is_complete {
             let overlay = self.copies.catalog.scratch_space().await?;
             let copied = self.copy(&source, overlay).await;
-            // An expelled server leaves the files alone: they may be those of its successor.
-            if copied.as_ref().is_err_and(|error| !matches!(error, StoreError::Fenced(_))) {
+            // An expelled server leaves the files alone: they may be those of its successor. So does one that does not know
+            // whether the backup is recorded: the next try finds out, and a recorded backup needs its files.
+            let leaves_files =
+                |error: &StoreError| matches!(error, StoreError::Fenced(_) | StoreError::Ambiguous(_));
+            if copied.as_ref().is_err_and(|error| !leaves_files(error)) {
                 remove_files(&self.copies, arn).await;
             }
             let cleared = self.copies.catalog.clear(overlay).await;

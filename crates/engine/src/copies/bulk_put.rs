@@ -297,7 +297,7 @@ impl Loader for Reporter<'_> {
             let Some(index) = table.indexes.iter().find(|index| index.space() == changed.space) else {
                 continue;
             };
-            if let Some((_, entry)) = index::entry(table, index, new.as_ref()) {
+            if let Some((_, entry)) = index::entry(table, index, new) {
                 let bytes = self.progress.index_bytes.entry(index.name.clone()).or_default();
                 *bytes += entry.size_bytes() as u64;
             }

@@ -10,7 +10,7 @@ use store::{Key, Position, Space, StoreError, WriteSet};
 use transfer::{Export, ExportError};
 
 use crate::Namespace;
-use crate::background::Job;
+use crate::background::{Job, Starter};
 use crate::base::origin::Origin;
 use crate::base::space;
 use crate::base::table::{Restore, Table, TableState};
@@ -183,12 +183,12 @@ fn damaged(error: ExportError) -> StoreError {
 
 impl Copies {
     /// Copies the items of a table that is being restored, in the background.
-    pub(crate) fn start_restore(self: &Arc<Copies>, target: &Arc<LiveTable>) {
+    pub(crate) fn start_restore(self: &Arc<Copies>, target: &Arc<LiveTable>, starter: &mut impl Starter) {
         let backup_arn = target.restore.as_ref().and_then(|restore| restore.source_backup_arn.clone());
         let (copies, target) = (self.clone(), target.clone());
         match backup_arn {
-            Some(backup_arn) => drop(self.background.start(RestoreBackup { copies, target, backup_arn })),
-            None => drop(RestoreTable::of(copies, target).map(|restore| self.background.start(restore))),
+            Some(backup_arn) => starter.start(RestoreBackup { copies, target, backup_arn }),
+            None => drop(RestoreTable::of(copies, target).map(|restore| starter.start(restore))),
         }
     }
 }

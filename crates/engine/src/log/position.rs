@@ -4,7 +4,7 @@
 //! The positions are rows, stored now and then: what is sent twice after a restart changes nothing. The log is
 //! trimmed behind them.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 
 use bytes::Bytes;
 use store::{Consistency, Key, Log, LogPosition, StoreError, WriteSet};
@@ -16,7 +16,7 @@ use crate::log::Logs;
 use crate::tables::catalog::LiveTable;
 
 /// A position in each log. One that is missing is at the beginning.
-pub type Positions = HashMap<Log, LogPosition>;
+pub type Positions = BTreeMap<Log, LogPosition>;
 
 /// Beside the logs: up to when everything was sent. It is rounded down, so that it is seldom stored.
 pub const CAUGHT_UP: Log = Log(u64::MAX);
@@ -104,7 +104,7 @@ pub async fn needed_by(
     kept_us: u64,
 ) -> Result<Option<u64>, StoreError> {
     let mut needed: Option<u64> = None;
-    let oldest_us = logs.clock.now_us(&*logs.environment).saturating_sub(kept_us);
+    let oldest_us = logs.date_us().saturating_sub(kept_us);
     let positions = read(logs, table, reader).await?;
     for log in table.log.logs() {
         let sent = positions.get(&log).copied().unwrap_or(start);

@@ -186,8 +186,7 @@ impl Logs {
 
     /// Records before this position can't be read by streams any more.
     pub(crate) fn stream_horizon(&self) -> LogPosition {
-        let now_us = self.clock.now_us(&*self.environment);
-        LogPosition::new(now_us.saturating_sub(RECORD_LIFETIME.as_micros() as u64), 0)
+        LogPosition::new(self.date_us().saturating_sub(RECORD_LIFETIME.as_micros() as u64), 0)
     }
 }
 

@@ -1,10 +1,11 @@
 //! A job that closes shards after some hours and removes the records that no reader needs any more.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use std::time::Duration;
 
 use api::streams::limits::RECORD_LIFETIME;
+use parking_lot::Mutex;
 use store::{Log, LogPosition, Space, StoreError};
 
 use crate::background::Job;
@@ -22,7 +23,16 @@ const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// Looks after the logs of all tables, for as long as the database is open.
 pub struct Trimming {
-    pub logs: Arc<Logs>,
+    logs: Arc<Logs>,
+    /// Up to which time each log is known to have no records, so that logs at rest are not read again and again.
+    empty_until_us: Mutex<HashMap<Log, u64>>,
+}
+
+impl Trimming {
+    /// Of all logs.
+    pub fn new(logs: Arc<Logs>) -> Trimming {
+        Trimming { logs, empty_until_us: Mutex::default() }
+    }
 }
 
 impl Job for Trimming {
@@ -39,16 +49,20 @@ impl Job for Trimming {
     }
 
     async fn run(&self) -> Result<(), StoreError> {
-        let now_us = self.logs.clock.now_us(&*self.logs.environment);
+        let now_us = self.logs.date_us();
         for table in self.logs.catalog.all() {
             self.keep_shards(&table, now_us).await?;
         }
         self.logs.catalog.forget_past_streams(now_us.saturating_sub(micros(RECORD_LIFETIME))).await?;
+        let needed = self.needed_from(now_us).await?;
+        self.empty_until_us.lock().retain(|log, _| needed.contains_key(log));
         let tables = self.logs.catalog.all();
-        for (log, keep_from_us) in self.needed_from(now_us).await? {
-            let table = tables.iter().find(|table| table.log.logs().any(|own| own == log));
-            let through = LogPosition::through(keep_from_us.saturating_sub(1));
-            self.logs.trim(table.map(|table| &**table), log, through).await?;
+        let owners: HashMap<Log, &LiveTable> =
+            tables.iter().flat_map(|table| table.log.logs().map(|log| (log, &**table))).collect();
+        for (log, keep_from_us) in needed {
+            if self.empty_until_us.lock().get(&log).is_none_or(|until_us| keep_from_us > *until_us) {
+                self.trim(owners.get(&log).copied(), log, keep_from_us, now_us).await?;
+            }
         }
         self.logs.catalog.trim_dropped_logs().await
     }
@@ -61,18 +75,34 @@ impl Trimming {
             return Ok(());
         }
         let wanted = self.logs.stream_shards;
-        let care = move |table: &Table, unused: Space, now_us: u64| {
+        let care = move |table: &Table, unused: Space, cut_us: u64| {
             let mut table = table.clone();
-            take_care(&mut table, unused.0, now_us, wanted);
+            take_care(&mut table, unused.0, now_us, cut_us, wanted);
             Ok::<_, std::convert::Infallible>(table)
         };
         self.logs.change_between_writes(table, care).await?;
         Ok(())
     }
 
+    /// Removes the records before a time, and notes when the next one is from. A record to come is not older than now.
+    async fn trim(
+        &self,
+        table: Option<&LiveTable>,
+        log: Log,
+        keep_from_us: u64,
+        now_us: u64,
+    ) -> Result<(), StoreError> {
+        let through = LogPosition::through(keep_from_us.saturating_sub(1));
+        self.logs.trim(table, log, through).await?;
+        let next = self.logs.store.read_log(log, through, 1).await?;
+        let until_us = next.first().map_or(now_us, |(position, _)| position.time_us());
+        self.empty_until_us.lock().insert(log, until_us);
+        Ok(())
+    }
+
     /// For each log the time from which on something reads it.
-    async fn needed_from(&self, now_us: u64) -> Result<HashMap<Log, u64>, StoreError> {
-        let mut needed: HashMap<Log, u64> = HashMap::new();
+    async fn needed_from(&self, now_us: u64) -> Result<BTreeMap<Log, u64>, StoreError> {
+        let mut needed: BTreeMap<Log, u64> = BTreeMap::new();
         let mut need = |log: Log, from_us: u64| {
             needed.entry(log).and_modify(|known| *known = from_us.min(*known)).or_insert(from_us);
         };
@@ -105,20 +135,21 @@ fn needs_care(table: &Table, now_us: u64, wanted: u16) -> bool {
     open.is_some_and(is_old) || too_few || forgotten
 }
 
-fn take_care(table: &mut Table, unused: u64, now_us: u64, wanted: u16) {
+/// What is old is decided by the date; shards are closed at the time that divides the records.
+fn take_care(table: &mut Table, unused: u64, now_us: u64, cut_us: u64, wanted: u16) {
     table.log.forget_closed_before(now_us.saturating_sub(micros(RECORD_LIFETIME)));
     if !table.log.is_open() {
         return;
     }
     if table.log.open_count() * 2 <= usize::from(wanted) {
-        table.log.split(unused, now_us);
+        table.log.split(unused, cut_us);
     } else if table
         .log
         .shards
         .iter()
         .any(|shard| shard.is_open() && now_us.saturating_sub(shard.opened_us) >= micros(SHARD_LIFETIME))
     {
-        table.log.roll(now_us);
+        table.log.roll(cut_us);
     }
 }
 

@@ -4,7 +4,8 @@
 //! request says how many of them it may get.
 
 use api::limits::{ITEM_BYTES_MAX, PAGE_BYTES_MAX};
-use api::{ReturnValue, ReturnValuesOnConditionCheckFailure, Select};
+use api::{ItemResponse, Response, ReturnValue, ReturnValuesOnConditionCheckFailure, Select};
+use item::Item;
 
 /// An answer is made of its items, and printed to a buffer that doubles when it is full: the items, the
 /// JSON, and as much again of slack. The few answers that outgrow this (a text of control characters is
@@ -74,6 +75,32 @@ impl AnswerSize {
 
 pub(super) fn returns_on_failure(on_failure: Option<ReturnValuesOnConditionCheckFailure>) -> bool {
     on_failure == Some(ReturnValuesOnConditionCheckFailure::AllOld)
+}
+
+/// How many bytes of items an answer has, if it is one of those that may have megabytes.
+pub fn item_bytes(response: &Response) -> usize {
+    match response {
+        Response::BatchGetItem(output) => {
+            sum(output.responses.iter().flat_map(|tables| tables.values().flatten()))
+        }
+        Response::TransactGetItems(output) => sum_of_some(&output.responses),
+        Response::ExecuteTransaction(output) => sum_of_some(&output.responses),
+        Response::BatchExecuteStatement(output) => {
+            sum(output.responses.iter().flatten().filter_map(|response| response.item.as_ref()))
+        }
+        Response::ExecuteStatement(output) => sum(output.items.iter().flatten()),
+        Response::Query(output) => sum(output.items.iter().flatten()),
+        Response::Scan(output) => sum(output.items.iter().flatten()),
+        _ => 0,
+    }
+}
+
+fn sum_of_some(responses: &Option<Vec<ItemResponse>>) -> usize {
+    sum(responses.iter().flatten().filter_map(|response| response.item.as_ref()))
+}
+
+fn sum<'a>(items: impl Iterator<Item = &'a Item>) -> usize {
+    items.map(Item::size_bytes).sum()
 }
 
 #[cfg(test)]

@@ -62,6 +62,7 @@ pub fn description(engine: &Engine, table: &Table) -> ContinuousBackupsDescripti
 pub fn window(engine: &Engine, table: &Table) -> Option<std::ops::RangeInclusive<u64>> {
     let recovery = table.recovery?;
     let now_us = engine.clock.now_us(&*engine.environment);
-    let earliest_us = recovery.since_us.max(now_us.saturating_sub(u64::from(recovery.days) * DAY_US));
+    let earliest_us =
+        recovery.since_us.max(engine.date_us().saturating_sub(u64::from(recovery.days) * DAY_US));
     Some(earliest_us..=now_us.max(earliest_us))
 }

@@ -16,7 +16,7 @@ use crate::commit::{self, Outcome, PLAIN_FACTOR, Plan, Transacted};
 use crate::operation::Engine;
 
 /// What a write would do and cost.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct DryRun {
     /// What the write would answer for `ReturnConsumedCapacity: INDEXES`: one for each table.
     pub consumed_capacity: Vec<ConsumedCapacity>,

@@ -11,6 +11,7 @@ use api::{
 use super::authorization::access::{Access, Resource};
 use super::describe_continuous_backups::window;
 use super::parameters::Parameters;
+use super::restore_table_to_point_in_time;
 use super::{Kind, Serve};
 use crate::Namespace;
 use crate::base::caller::Caller;
@@ -61,6 +62,7 @@ impl Serve for ExportTableToPointInTime {
                 (Some(from_us), to_us)
             }
         };
+        check_known(engine, &table, &input).await?;
         let record = begin(engine, &table, &input, from_us, time_us).await?;
         let description = record.description()?;
         engine.background.start(ExportTable {
@@ -239,6 +241,24 @@ fn period(
         return Err(invalid_time("Point in Time Recovery is not available for specified export time"));
     }
     Ok((from_us, to_us))
+}
+
+/// Refuses a time at which the clock was wrong.
+async fn check_known(
+    engine: &Engine,
+    table: &LiveTable,
+    input: &ExportTableToPointInTimeInput,
+) -> Result<(), Error> {
+    let period = input.incremental_export_specification.as_ref();
+    let times = period.map(|period| [period.export_from_time, period.export_to_time]);
+    for time in times.into_iter().flatten().chain([input.export_time]).flatten() {
+        let known = restore_table_to_point_in_time::check_known(engine, table, micros(time)).await;
+        known.map_err(|error| match error.kind {
+            ErrorKind::InvalidRestoreTime => invalid_time(&error.message),
+            _ => error,
+        })?;
+    }
+    Ok(())
 }
 
 fn micros(seconds: f64) -> u64 {

@@ -54,18 +54,17 @@ impl Serve for ImportTable {
         let record = begin(engine, caller, &input);
         let description = record.description()?;
         records::put(&*engine.store, &record).await.map_err(fault::of_store)?;
-        start(&engine.copies, record)?;
+        engine.background.start(job(&engine.copies, record)?);
         Ok(ImportTableOutput { import_table_description: description })
     }
 }
 
-/// Puts the items of an import in the background.
-pub fn start(copies: &Arc<Copies>, record: ImportRecord) -> Result<(), Error> {
+/// What puts the items of an import.
+pub fn job(copies: &Arc<Copies>, record: ImportRecord) -> Result<ImportJob, Error> {
     let request = record.request()?;
     let new = create_table::new_table(&create_table_input(&request), record.started_ms)?;
     let table_id = record.table_id.clone();
-    copies.background.start(ImportJob { copies: copies.clone(), record, request, new, table_id });
-    Ok(())
+    Ok(ImportJob { copies: copies.clone(), record, request, new, table_id })
 }
 
 fn begin(engine: &Engine, caller: &Caller, input: &ImportTableInput) -> ImportRecord {

@@ -55,7 +55,7 @@ impl Serve for RestoreTableFromBackup {
             time_us: backup.time_us,
         };
         let target = restored::create(engine, caller, new, restore).await?;
-        engine.start_restore(&target);
+        engine.start_restore(&target, &mut &engine.background);
         Ok(RestoreTableFromBackupOutput {
             table_description: Some(description(&target, TableStatus::Creating, engine.usage.now().ms)),
         })

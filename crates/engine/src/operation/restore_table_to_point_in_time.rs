@@ -1,6 +1,6 @@
 //! RestoreTableToPointInTime: a new table with the items that another had at a time.
 
-use api::{Error, RestoreTableToPointInTimeInput, RestoreTableToPointInTimeOutput, TableStatus};
+use api::{Error, ErrorKind, RestoreTableToPointInTimeInput, RestoreTableToPointInTimeOutput, TableStatus};
 
 use super::authorization::access::{Access, Resource};
 use super::describe_continuous_backups::window;
@@ -11,8 +11,9 @@ use crate::Namespace;
 use crate::base::caller::Caller;
 use crate::base::fault;
 use crate::base::stream::iso_8601_ms;
-use crate::base::table::{Restore, Table};
+use crate::base::table::{DoubtfulTime, Restore, Table};
 use crate::operation::Engine;
+use crate::tables::catalog::LiveTable;
 
 pub(super) struct RestoreTableToPointInTime;
 
@@ -47,6 +48,9 @@ impl Serve for RestoreTableToPointInTime {
         let now_us = engine.cut(&table).await.map_err(fault::of_store)?;
         let time_us = asked.unwrap_or(now_us);
         check_time(engine, &table, time_us)?;
+        if asked.is_some() {
+            check_known(engine, &table, time_us).await?;
+        }
         let overrides = RestoreOverrides {
             billing_mode: input.billing_mode_override,
             throughput: input.provisioned_throughput_override.as_ref(),
@@ -64,7 +68,7 @@ impl Serve for RestoreTableToPointInTime {
         let target = table.namespace.table_arn(&input.target_table_name);
         engine.hold_log_from(&table, &target, restore.time_us).await.map_err(fault::of_store)?;
         let target = restored::create(engine, caller, new, restore).await?;
-        engine.start_restore(&target);
+        engine.start_restore(&target, &mut &engine.background);
         Ok(RestoreTableToPointInTimeOutput {
             table_description: Some(description(&target, TableStatus::Creating, engine.usage.now().ms)),
         })
@@ -79,6 +83,23 @@ pub fn check_time(engine: &Engine, table: &Table, time_us: u64) -> Result<(), Er
     }
     let [time, earliest, latest] = [time_us, *window.start(), *window.end()].map(|us| iso_8601_ms(us / 1000));
     Err(Error::restore_time_invalid(&time, &earliest, &latest))
+}
+
+/// Refuses a time at which the clock was wrong, so that it is not known which changes were made before it.
+pub async fn check_known(engine: &Engine, table: &LiveTable, time_us: u64) -> Result<(), Error> {
+    let doubtful = engine.doubtful_time(table, time_us).await.map_err(fault::of_store)?;
+    let Some(DoubtfulTime { after_us, until_us }) = doubtful else { return Ok(()) };
+    let [time, after] = [time_us, after_us].map(|us| iso_8601_ms(us / 1000));
+    let until =
+        until_us.map_or_else(String::new, |us| format!(", a time from '{}Z' on", iso_8601_ms(us / 1000)));
+    Err(Error::new(
+        ErrorKind::InvalidRestoreTime,
+        format!(
+            "The state of table {} at '{time}Z' is not known: the server's clock was wrong, and changes were recorded \
+             under later times. Name a time up to '{after}Z'{until}, or the latest time",
+            table.name
+        ),
+    ))
 }
 
 /// The time that the request names, in microseconds; none for the latest.

@@ -3,7 +3,7 @@
 use api::Error;
 use futures_util::future::BoxFuture;
 
-use super::restore_table_to_point_in_time::check_time;
+use super::restore_table_to_point_in_time::{check_known, check_time};
 use crate::base::caller::Caller;
 use crate::base::fault;
 use crate::copies::difference::TableDifference;
@@ -22,6 +22,7 @@ impl Engine {
             let live = live.ok_or_else(|| Error::table_not_found(table))?;
             self.cut(&live).await.map_err(fault::of_store)?;
             check_time(self, &live, time_us)?;
+            check_known(self, &live, time_us).await?;
             self.compare(&live, time_us).await.map_err(fault::of_store)
         })
     }

@@ -52,6 +52,9 @@ impl Serve for UpdateContinuousBackups {
             let mut table = table.clone();
             let since_us = table.recovery.map_or(now_us, |recovery| recovery.since_us);
             table.recovery = enabled.then_some(Recovery { since_us, days });
+            if !enabled {
+                table.doubtful_times.clear();
+            }
             table.settle_log(shards, unused, now_us);
             Ok::<_, Error>(table)
         };

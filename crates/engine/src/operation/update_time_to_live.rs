@@ -50,6 +50,7 @@ impl Serve for UpdateTimeToLive {
         let table = engine.change_table(&before, update).await?.ok_or(not_found)?;
         if let Some(fill) = engine.start_expiry_fill(&table) {
             tokio::select! {
+                biased;
                 _ = fill.outcome() => {}
                 () = engine.environment.sleep(FILL_WAIT) => {}
             }

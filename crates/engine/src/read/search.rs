@@ -13,6 +13,7 @@ use api::{Operation, limits};
 use expression::Projection;
 use expression::key_condition::KeyRange;
 use item::{Item, ItemBuilder, ItemRef, ListBuilder, Number, ValueBuf};
+use store::turns::{SLICE_WORK, Slices};
 use store::{Consistency, Key, KeyRef, Position, Range, Read, StoreError};
 use vector::Nearest;
 
@@ -24,7 +25,7 @@ use crate::tables::catalog::LiveTable;
 use crate::tables::sketches::{Copied, NoVector, Part, distance, read_vector};
 use crate::throughput::usage::Ending;
 
-/// Rows that are compared before other requests have their turn.
+/// Rows that are read together to be compared.
 const BATCH_ROWS: usize = 1000;
 /// Blocks of a copy that are compared before other requests have their turn: some half a millisecond.
 const BATCH_BLOCKS: usize = 10;
@@ -148,7 +149,6 @@ impl SearchRequest<'_> {
             if let Some(error) = unreadable {
                 return Err(error);
             }
-            tokio::task::yield_now().await;
         }
         reads.sketches.want(self.part(), self.range(), walked);
         Ok((positions(nearest), examined))
@@ -165,6 +165,7 @@ impl SearchRequest<'_> {
         let factor = if self.filters.is_empty() { 1 } else { FILTERED_FACTOR };
         let limit = factor * (self.top_k * CANDIDATES_PER_RESULT + CANDIDATES_MIN);
         let (mut candidates, mut compared) = (Nearest::new(limit), noted.len());
+        let mut slices = Slices::begin();
         for blocks in blocks.chunks(BATCH_BLOCKS) {
             for block in blocks {
                 compared += block.sketch().len();
@@ -177,8 +178,9 @@ impl SearchRequest<'_> {
                     }
                 });
             }
-            tokio::task::yield_now().await;
+            slices.spend(SLICE_WORK).await;
         }
+        drop(slices);
         let candidates: Vec<Position> = positions(candidates).into_iter().cloned().collect();
         let mut nearest = Nearest::new(self.top_k);
         self.compare(rows, noted, &mut nearest).await?;

@@ -60,7 +60,8 @@ impl Leave {
     /// Waits until every other member has what was written here.
     async fn drain(&self) -> Result<(), StoreError> {
         loop {
-            let changed = self.regions.replication.changed.notified();
+            let (changed, sent) =
+                (self.regions.replication.changed.notified(), self.regions.replication.sent.notified());
             let Some(leaving) = self.leaving() else { return Ok(()) };
             let mut is_sent = true;
             for replica in leaving.membership.iter().flat_map(|own| &own.replicas) {
@@ -81,7 +82,9 @@ impl Leave {
                 return Ok(());
             }
             tokio::select! {
+                biased;
                 () = changed => {}
+                () = sent => {}
                 () = self.regions.environment.sleep(REST) => {}
             }
         }
@@ -154,6 +157,7 @@ impl Leave {
                 Err(error) => return Err(error),
             }
             tokio::select! {
+                biased;
                 () = changed => {}
                 () = self.regions.environment.sleep(REST) => {}
             }

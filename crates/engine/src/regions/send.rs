@@ -338,7 +338,7 @@ impl Sender {
                     return Ok(THROTTLED_REST);
                 }
                 self.set_position(pair, log, last);
-                regions.replication.changed.notify_waiters();
+                regions.replication.sent.notify_waiters();
             }
             if let Some(next) = next {
                 return Ok(next);
@@ -397,7 +397,7 @@ impl Sender {
                     return Ok(THROTTLED_REST);
                 }
                 ends.into_iter().for_each(|(log, end)| self.set_position(pair, log, end));
-                regions.replication.changed.notify_waiters();
+                regions.replication.sent.notify_waiters();
             }
             match next {
                 Some(next) => return Ok(next),
@@ -552,6 +552,7 @@ impl Job for Sender {
             };
             let wait = if regions.members.is_some() { wait.min(SHARED_REST) } else { wait };
             tokio::select! {
+                biased;
                 () = members_changed => {}
                 () = table_changed => regions.environment.sleep(GATHER).await,
                 () = regions.environment.sleep(wait) => {}

@@ -209,7 +209,7 @@ impl Regions {
     }
 
     /// Carries over what a change did not reach before the database was closed.
-    pub(super) async fn align_members(self: &Arc<Regions>) -> Result<(), StoreError> {
+    pub(crate) async fn align_members(self: &Arc<Regions>) -> Result<(), StoreError> {
         for table in self.catalog.all() {
             let Some(own) = &table.membership else { continue };
             let settings_of = |region: &String| {

@@ -48,7 +48,7 @@ const SIZES_PER_COMMIT: usize = 1000;
 /// Tries of a cut while tables change: each change takes longer than a cut.
 const CUTS_MAX: u32 = 100;
 
-type Tables = HashMap<Namespace, BTreeMap<String, Arc<LiveTable>>>;
+type Tables = BTreeMap<Namespace, BTreeMap<String, Arc<LiveTable>>>;
 
 /// All tables of all namespaces.
 pub struct Catalog {
@@ -389,6 +389,12 @@ impl Catalog {
     /// Every table of every namespace.
     pub fn all(&self) -> Vec<Arc<LiveTable>> {
         self.tables.read().values().flat_map(BTreeMap::values).cloned().collect()
+    }
+
+    /// The tables for which this is so.
+    pub fn tables_with(&self, is_so: impl Fn(&LiveTable) -> bool) -> Vec<Arc<LiveTable>> {
+        let tables = self.tables.read();
+        tables.values().flat_map(BTreeMap::values).filter(|table| is_so(table)).cloned().collect()
     }
 
     /// The time of the last change of a table that was recorded.
@@ -754,6 +760,11 @@ fn next_space(row: &Option<Bytes>) -> Result<Space, StoreError> {
     row.as_deref().map_or(Ok(space::FIRST_OF_TABLES), |row| space::decode_number(row).map(Space))
 }
 
+/// The first space that no table has used, as far as the catalog knows.
+pub async fn unused_space(store: &dyn Read) -> Result<Space, StoreError> {
+    next_space(&store.get(&[space::next_key()], Consistency::Latest).await?[0])
+}
+
 /// A table in memory; `current` is the same table until now.
 fn live(
     table: Table,
@@ -782,8 +793,8 @@ fn live(
 
 /// The sizes that were stored when the database was closed. They are removed, because the next write makes
 /// them wrong; those of a store that others share are kept up to date.
-async fn take_sizes(store: &dyn Store, is_shared: bool) -> Result<HashMap<Space, Size>, StoreError> {
-    let mut sizes = HashMap::new();
+async fn take_sizes(store: &dyn Store, is_shared: bool) -> Result<BTreeMap<Space, Size>, StoreError> {
+    let mut sizes = BTreeMap::new();
     for (sort, row) in rows(store, space::SPACES).await? {
         if let Some(space) = space::sized_by(&sort) {
             let size = serde_json::from_slice(&row)
@@ -860,7 +871,8 @@ async fn check_dropped(store: &dyn Read, tables: &[Table]) -> Result<(), StoreEr
     Ok(())
 }
 
-fn encode_table(table: &Table) -> Bytes {
+/// A table as its row has it.
+pub fn encode_table(table: &Table) -> Bytes {
     assert_eq!(table.fault_in_spaces(), None, "{}", table.full_name());
     encode(table)
 }

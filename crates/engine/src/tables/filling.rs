@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use item::{Item, ItemRef};
+use item::Item;
 use store::{Key, KeyRef, Position, Space, Store, StoreError, WriteSet};
 
 use crate::Environment;
@@ -33,7 +33,7 @@ pub trait Fill: Sync {
     fn table(&self) -> Option<Arc<LiveTable>>;
 
     /// The row of an item, if it has one.
-    fn row(&self, table: &Table, position: &Position, item: ItemRef<'_>) -> Option<Row>;
+    fn row(&self, table: &Table, position: &Position, item: &Item) -> Option<Row>;
 
     /// Whether the next batch has to wait for throughput.
     fn is_held_up(&self, _table: &LiveTable) -> bool {
@@ -124,7 +124,7 @@ fn rows(
         let Some(item) = item else { continue };
         let item = Item::from_stored(item.clone())
             .map_err(|error| table.unreadable(table.space(), &key.position, error))?;
-        rows.extend(fill.row(table, &key.position, item.as_ref()));
+        rows.extend(fill.row(table, &key.position, &item));
     }
     Ok(rows)
 }

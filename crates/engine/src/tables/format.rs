@@ -11,7 +11,7 @@ use crate::base::space;
 use crate::tables::migration;
 
 /// To be raised when an older program must no longer open the data.
-const FORMAT: u64 = 1;
+pub const FORMAT: u64 = 1;
 /// The format of data from before there was a format row.
 const FORMAT_WITHOUT_ROW: u64 = 1;
 

@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use capacity::metric::Metric;
 use capacity::{Enforcement, RowChange};
-use item::ItemRef;
+use item::Item;
 use store::{Partition, Position, Space, Store, StoreError};
 
 use crate::background::Job;
@@ -149,7 +149,7 @@ impl Fill for BackFill<'_> {
     }
 
     /// An item that the index does not hold has no row.
-    fn row(&self, table: &Table, _: &Position, item: ItemRef<'_>) -> Option<Row> {
+    fn row(&self, table: &Table, _: &Position, item: &Item) -> Option<Row> {
         let index = table.index(&self.change.index)?;
         let (key, entry) = index::entry(table, index, item)?;
         let units = match index.vector {
@@ -217,7 +217,12 @@ impl Tables {
 impl Tables {
     /// Finishes the creation or the dropping of an index in the background.
     pub(crate) fn start_index_change(self: &Arc<Tables>, table: &Table, index: &Index) {
-        self.background.start(IndexChange {
+        self.background.start(self.index_change(table, index));
+    }
+
+    /// What finishes the creation or the dropping of an index.
+    pub(crate) fn index_change(self: &Arc<Tables>, table: &Table, index: &Index) -> IndexChange {
+        IndexChange {
             tables: self.clone(),
             store: self.store.clone(),
             catalog: self.catalog.clone(),
@@ -226,7 +231,7 @@ impl Tables {
             namespace: table.namespace.clone(),
             table: table.name.clone(),
             index: index.name.clone(),
-        });
+        }
     }
 }
 

@@ -81,8 +81,7 @@ async fn verify_table(rows: &dyn Read, table: &Table, found: &mut Verification) 
         }
         let items = readable(table, &batch, found);
         for (index, expected) in indexes.iter().zip(&mut expected) {
-            let entries: Vec<_> =
-                items.iter().filter_map(|item| index::entry(table, index, item.as_ref())).collect();
+            let entries: Vec<_> = items.iter().filter_map(|item| index::entry(table, index, item)).collect();
             *expected += entries.len();
             verify_entries(rows, table, index, &entries, found).await?;
         }

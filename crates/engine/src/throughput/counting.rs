@@ -1,6 +1,6 @@
 //! Counting: each subject has [`Figures`], to which a report adds under one short lock.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
@@ -176,7 +176,7 @@ impl Figures {
 pub struct Metrics {
     /// Marks the rows that this run of the database stores.
     pub run: u64,
-    figures: Mutex<HashMap<(Namespace, String), Arc<Figures>>>,
+    figures: Mutex<BTreeMap<(Namespace, String), Arc<Figures>>>,
     /// What tables had learned when it was last stored.
     pub(crate) learned: Mutex<HashMap<Space, Vec<u8>>>,
     /// When rows were last removed.
@@ -206,6 +206,11 @@ impl Metrics {
     /// The figures of a subject, if there are any in memory.
     pub(crate) fn known(&self, namespace: &Namespace, subject: Subject<'_>) -> Option<Arc<Figures>> {
         self.figures.lock().get(&(namespace.clone(), subject.name())).cloned()
+    }
+
+    /// Whether the store lacks anything of them.
+    pub(crate) fn has_unstored(&self) -> bool {
+        self.figures.lock().values().any(|figures| figures.open.lock().unstored().next().is_some())
     }
 
     pub(crate) fn all(&self) -> Vec<Arc<Figures>> {

@@ -10,6 +10,7 @@
 //!
 //! Capacity, metrics, alarms and cooldowns go by the time of [`Usage::now`], which may run faster than the clock.
 
+use std::cell::Cell;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
@@ -150,6 +151,25 @@ pub trait Observer: Send + Sync {
     fn request(&self, _request: &RequestDone<'_>) {}
 }
 
+thread_local! {
+    /// The units that were used by the future that this thread polls.
+    static METER: Cell<f64> = const { Cell::new(0.0) };
+}
+
+/// Runs a request, and adds up the units that it uses. A future is polled by one thread at a time, and reports are made
+/// while it is polled: what the thread's meter gains then is its own.
+pub async fn metered<T>(request: impl Future<Output = T>) -> (T, f64) {
+    let mut request = std::pin::pin!(request);
+    let mut units = 0.0;
+    let answer = std::future::poll_fn(|context| {
+        let before = METER.get();
+        let polled = request.as_mut().poll(context);
+        units += METER.get() - before;
+        polled
+    });
+    (answer.await, units)
+}
+
 /// Where all use of throughput is reported.
 pub struct Usage {
     pub(crate) enforcement: Enforcement,
@@ -239,6 +259,7 @@ impl Usage {
 
     /// Reports a part of a request.
     pub(crate) fn part(&self, part: &PartUsed<'_>) {
+        METER.with(|meter| meter.set(meter.get() + part.units));
         self.metrics.part(part);
         HeatMaps::note(part);
         Contributors::note(part);

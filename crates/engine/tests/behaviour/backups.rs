@@ -1,4 +1,5 @@
 use serde_json::{Value, json};
+use store::fault::Fault;
 
 use crate::database::{Database, on_every_store};
 use crate::support::wait_for;
@@ -104,5 +105,22 @@ on_every_store! {
         database.ok("RestoreTableFromBackup", json!({"BackupArn": arn, "TargetTableName": "Table"})).await;
         database.until_active("Table").await;
         assert_eq!(values(database, "Table").await, (0..10).collect::<Vec<u32>>());
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_backup_that_is_available_has_its_files_whichever_commit_has_an_unknown_outcome() {
+    for commits_before in 0..12 {
+        let (database, store) = Database::on_faults().await;
+        database.with_table("Table").await;
+        database.put(item(1, 7)).await;
+        let answer = database.ok("CreateBackup", json!({"TableName": "Table", "BackupName": "first"})).await;
+        let arn = answer["BackupDetails"]["BackupArn"].as_str().unwrap().to_owned();
+        store.follow((0..commits_before).map(|_| None).chain([Some(Fault::AfterCommit)]));
+        database.until_available(&arn).await;
+        store.follow([]);
+        database.ok("RestoreTableFromBackup", json!({"BackupArn": arn, "TargetTableName": "Restored"})).await;
+        database.until_active("Restored").await;
+        assert_eq!(values(&database, "Restored").await, [7], "after {commits_before} commits");
     }
 }

@@ -4,7 +4,7 @@
 use std::ops::{ControlFlow, RangeInclusive};
 use std::path::PathBuf;
 use std::pin::Pin;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -55,13 +55,19 @@ impl Shared {
 /// The clock moves only when a test moves it, and random numbers count up.
 struct Fixed {
     now_ms: AtomicU64,
+    /// How far the wall clock is from the right time.
+    set_by_ms: AtomicI64,
     began: Instant,
     random: AtomicU64,
 }
 
 impl Environment for Fixed {
     fn now_ms(&self) -> u64 {
-        self.now_ms.load(Ordering::Relaxed)
+        self.now_ms.load(Ordering::Relaxed).saturating_add_signed(self.set_by_ms.load(Ordering::Relaxed))
+    }
+
+    fn monotonic_us(&self) -> u64 {
+        self.now_ms.load(Ordering::Relaxed) * 1000
     }
 
     fn uptime(&self) -> Duration {
@@ -320,7 +326,12 @@ impl Database {
 
     async fn open(store: Arc<dyn Store>, options: Options, folder: Option<tempfile::TempDir>) -> Database {
         let now_ms = AtomicU64::new(1_800_000_000_000);
-        let environment = Arc::new(Fixed { now_ms, began: Instant::now(), random: AtomicU64::new(1) });
+        let environment = Arc::new(Fixed {
+            now_ms,
+            set_by_ms: AtomicI64::new(0),
+            began: Instant::now(),
+            random: AtomicU64::new(1),
+        });
         Database::opened(store, environment, options, folder.map(Arc::new)).await
     }
 
@@ -438,6 +449,11 @@ impl Database {
     /// Lets time pass.
     pub fn pass_ms(&self, time_ms: u64) {
         self.environment.now_ms.fetch_add(time_ms, Ordering::Relaxed);
+    }
+
+    /// Sets the wall clock: it is so far from the right time from now on.
+    pub fn set_clock_ms(&self, by_ms: i64) {
+        self.environment.set_by_ms.store(by_ms, Ordering::Relaxed);
     }
 
     /// Carries out one request.

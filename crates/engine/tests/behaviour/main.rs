@@ -5,6 +5,7 @@ mod backups;
 mod batch_get_item;
 mod batch_write_item;
 mod bulk_puts;
+mod clock;
 mod contributor_insights;
 mod convergence;
 mod database;

@@ -7,18 +7,23 @@ use std::time::Duration;
 
 use capacity::Enforcement;
 use engine::{Caller, Engine, Environment, Options};
+use futures_util::FutureExt as _;
 use serde_json::{Value, json};
+use store::fault::{Fault, FaultStore};
 use store::memory::MemoryCluster;
 use store::{Member, Store};
 use tokio::time::Instant;
 
 use crate::database::{Database, Failure, call_engine};
-use crate::support::{WAIT_MAX, until};
+use crate::support::{WAIT_MAX, pass, until};
 
 /// How long a server that was killed is waited for.
 const SILENCE: Duration = Duration::from_secs(6);
 /// For servers that live on.
 const LONG_SILENCE: Duration = Duration::from_secs(60);
+
+/// How long it takes until a server takes up what was left: it looks twice.
+const TAKEN_UP: Duration = Duration::from_secs(60);
 
 /// The clock of one machine. Where tokio's is paused, time passes when nothing else is to be done.
 struct Clock {
@@ -73,6 +78,10 @@ impl Servers {
     }
 
     async fn open_at(&self, now_ms: u64) -> Server {
+        self.open_on(Arc::new(self.cluster.handle()), now_ms).await
+    }
+
+    async fn open_on(&self, store: Arc<dyn Store>, now_ms: u64) -> Server {
         let number = self.opened.fetch_add(1, Ordering::Relaxed);
         let clock = Arc::new(Clock {
             now_ms: now_ms.into(),
@@ -80,7 +89,6 @@ impl Servers {
             suspended_s: 0.into(),
             random: (number * 1_000_000).into(),
         });
-        let store: Arc<dyn Store> = Arc::new(self.cluster.handle());
         let engine = Engine::open_with(store, clock.clone(), self.options.clone()).await.unwrap();
         Server { engine: Arc::new(engine), clock }
     }
@@ -106,6 +114,10 @@ impl Server {
     }
 
     async fn create_index(&self) {
+        self.try_to_create_index().await.unwrap();
+    }
+
+    async fn try_to_create_index(&self) -> Result<Value, Failure> {
         let input = json!({
             "TableName": "Table",
             "AttributeDefinitions": [{"AttributeName": "c", "AttributeType": "S"}],
@@ -115,7 +127,7 @@ impl Server {
                 "Projection": {"ProjectionType": "ALL"},
             }}],
         });
-        self.ok("UpdateTable", input).await;
+        self.call("UpdateTable", input).await
     }
 
     async fn put(&self, key: &str) -> Result<Value, Failure> {
@@ -242,6 +254,39 @@ async fn jobs_of_a_server_that_is_killed_are_taken_over() {
     .await;
     // The server that is gone holds up no change, and its part of the size is counted.
     other.ok("UpdateTable", json!({"TableName": "Table", "DeletionProtectionEnabled": true})).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_index_is_made_whose_request_has_an_unknown_outcome() {
+    let mut servers = Servers::new(LONG_SILENCE);
+    servers.options.member_poll = Duration::from_secs(1);
+    let store = Arc::new(FaultStore::scripted(Arc::new(servers.cluster.handle()), []));
+    let one = servers.open_on(store.clone(), 1_800_000_000_000).await;
+    one.create_table().await;
+    one.put("a").await.unwrap();
+    store.follow([Some(Fault::AfterCommit)]);
+    assert_eq!(one.try_to_create_index().await.unwrap_err().name, "InternalServerError");
+    pass(TAKEN_UP).await;
+    until("the index is made", async || one.index_is_active().await).await;
+    assert_eq!(one.count(json!({"TableName": "Table", "IndexName": "ByColour"})).await, 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_index_is_made_whose_request_is_cut_off() {
+    let mut servers = Servers::new(LONG_SILENCE);
+    servers.options.member_poll = Duration::from_secs(1);
+    let one = servers.open().await;
+    one.create_table().await;
+    one.put("a").await.unwrap();
+    let mut request = Box::pin(one.create_index());
+    while one.table().await["GlobalSecondaryIndexes"].is_null() {
+        assert_eq!((&mut request).now_or_never(), None, "it has no answer yet");
+        tokio::task::yield_now().await;
+    }
+    drop(request);
+    pass(TAKEN_UP).await;
+    until("the index is made", async || one.index_is_active().await).await;
+    assert_eq!(one.count(json!({"TableName": "Table", "IndexName": "ByColour"})).await, 1);
 }
 
 #[tokio::test(start_paused = true)]

@@ -43,6 +43,7 @@ pub struct StandIn {
     /// How often it was run.
     pub runs: AtomicUsize,
     pub health: Mutex<Health>,
+    pub clock_notice: Mutex<Option<String>>,
 }
 
 impl StandIn {
@@ -52,12 +53,14 @@ impl StandIn {
             released: Semaphore::new(0),
             runs: AtomicUsize::new(0),
             health: Mutex::new(Health::Healthy),
+            clock_notice: Mutex::default(),
         }
     }
 }
 
 impl Backend for StandIn {
     type Request = (Target, Vec<u8>);
+    type Response = Vec<u8>;
 
     fn decode(&self, target: Target, body: &[u8]) -> Result<Self::Request, Error> {
         Ok((target, body.to_vec()))
@@ -73,7 +76,8 @@ impl Backend for StandIn {
         }
     }
 
-    async fn run(&self, caller: &Caller, request: Self::Request, answer: &mut Vec<u8>) -> Result<(), Error> {
+    async fn run(&self, caller: &Caller, request: Self::Request) -> Result<Vec<u8>, Error> {
+        let mut answer = Vec::new();
         self.runs.fetch_add(1, Ordering::Relaxed);
         let (target, body) = request;
         let text = String::from_utf8_lossy(&body);
@@ -96,11 +100,23 @@ impl Backend for StandIn {
                 answer.extend_from_slice(text.as_bytes());
             }
         }
-        Ok(())
+        Ok(answer)
+    }
+
+    fn item_bytes(&self, answer: &Vec<u8>) -> usize {
+        answer.len()
+    }
+
+    fn print(&self, printed: Vec<u8>, answer: &mut Vec<u8>) {
+        answer.extend(printed);
     }
 
     fn health(&self) -> Health {
         self.health.lock().unwrap().clone()
+    }
+
+    fn clock_notice(&self) -> Option<String> {
+        self.clock_notice.lock().unwrap().clone()
     }
 }
 

@@ -13,7 +13,7 @@ use super::manifest::{DataFile, Period, Summary, SummaryManifest};
 use super::{Layout, checksum_key, export_id};
 use crate::checksum::Checksum;
 use crate::format::{Change, Format};
-use crate::{Bucket, PlaceError, id};
+use crate::{Bucket, PlaceError, id, place};
 
 /// How large a compressed data file becomes: what is held in memory until the file is put.
 pub const FILE_BYTES: usize = 16 << 20;
@@ -183,8 +183,7 @@ impl ExportWriter {
         &self,
         work: impl FnOnce() -> io::Result<T> + Send + 'static,
     ) -> Result<T, PlaceError> {
-        let done = tokio::task::spawn_blocking(work).await.map_err(io::Error::other).flatten();
-        done.map_err(|error| self.failure(error))
+        place::blocking(work).await.map_err(|error| self.failure(error))
     }
 
     /// Writes what is left and the manifests. An export without items has one empty data file.

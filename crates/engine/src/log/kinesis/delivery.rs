@@ -288,6 +288,7 @@ impl Delivery {
                     logs.environment.sleep(BACK_OFF_MIN).await;
                 }
                 Round::Idle => tokio::select! {
+                    biased;
                     () = changed => {}
                     () = logs.environment.sleep(REST) => {}
                 },

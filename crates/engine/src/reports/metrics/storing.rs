@@ -2,7 +2,7 @@
 
 use std::ops::Bound;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -23,9 +23,32 @@ const STORE_INTERVAL: Duration = Duration::from_secs(5);
 /// How long minutes are kept.
 const KEPT_MINUTES: u64 = 15 * 24 * 60;
 
-/// Stores figures for as long as the database is open.
+/// After this number of runs that found nothing new, the database is at rest: two minutes.
+const RUNS_UNTIL_REST: u32 = 24;
+
+/// Stores figures for as long as the database is open. At rest it looks at tables once an hour: there may be thousands.
 pub struct KeepMetrics {
-    pub reports: Arc<Reports>,
+    reports: Arc<Reports>,
+    /// Runs since figures last changed.
+    quiet_runs: AtomicU32,
+    /// When it last looked at all tables.
+    looked_minute: AtomicU64,
+}
+
+impl KeepMetrics {
+    /// Of all tables and accounts.
+    pub fn new(reports: Arc<Reports>) -> KeepMetrics {
+        KeepMetrics { reports, quiet_runs: AtomicU32::new(0), looked_minute: AtomicU64::new(0) }
+    }
+
+    fn is_at_rest(&self, minute: u64) -> bool {
+        if self.reports.usage.metrics.has_unstored() {
+            self.quiet_runs.store(0, Ordering::Relaxed);
+            return false;
+        }
+        self.quiet_runs.fetch_add(1, Ordering::Relaxed) >= RUNS_UNTIL_REST
+            && minute < self.looked_minute.load(Ordering::Relaxed) + HOUR_MINUTES
+    }
 }
 
 impl Job for KeepMetrics {
@@ -57,6 +80,10 @@ impl Job for KeepMetrics {
     async fn run(&self) -> Result<(), StoreError> {
         let reports = &*self.reports;
         let now_ms = reports.usage.now().ms;
+        if self.is_at_rest(now_ms / MINUTE_MS) {
+            return reports.keep_clock(STORE_INTERVAL).await;
+        }
+        self.looked_minute.store(now_ms / MINUTE_MS, Ordering::Relaxed);
         reports.sample_tables(now_ms);
         reports.log_shadow(now_ms);
         reports.trim_heat(now_ms);
