@@ -9,12 +9,19 @@
 //!   serializable ([`serializability`]);
 //! - every transaction that reads all accounts must see the sum that transfers keep.
 //!
+//! Where the order of the commits is known, [`replay`] checks more in less time: each request is compared with what it
+//! did, one after the other.
+//!
+//! What is in the Regions of a global table is judged by [`last_writer_wins`].
+//!
 //! A request of unknown outcome may have happened or not, but not in part.
 
 mod action;
 mod check;
 mod history;
+pub mod last_writer_wins;
 pub mod linearizability;
+pub mod replay;
 pub mod serializability;
 mod workload;
 
