@@ -65,12 +65,17 @@ impl LibraryLanguage {
 /// The source text of the library.
 pub fn source(library: &Library, language: LibraryLanguage) -> String {
     match language {
-        LibraryLanguage::Python => python::source(library),
+        LibraryLanguage::Python => python::source(library, false),
         LibraryLanguage::Rust => rust::source(library),
         LibraryLanguage::TypeScript => typescript::source(library),
         LibraryLanguage::Go => go::source(library),
         LibraryLanguage::Java => java::source(library),
     }
+}
+
+/// The source text in Python, with Pydantic's models for records.
+pub fn source_with_pydantic(library: &Library) -> String {
+    python::source(library, true)
 }
 
 /// A second source text, which calls each function once with values of the example data.
@@ -308,6 +313,36 @@ pub struct WrittenFunction {
     pub body: Body,
 }
 
+impl WrittenFunction {
+    /// Whether the table can refuse what it writes.
+    pub fn has_condition(&self) -> bool {
+        self.body.has_condition()
+    }
+
+    /// The parameters, and whether each may be left out: those behind it may be, too.
+    pub fn with_defaults(&self) -> impl Iterator<Item = (&Parameter, bool)> {
+        let has_default = |one: &&Parameter| match &one.kind {
+            ParameterKind::Value { default, .. } => default.is_some(),
+            ParameterKind::Limit(_) | ParameterKind::Start => true,
+            ParameterKind::Record(_) | ParameterKind::Records(_) => false,
+        };
+        let required = self.parameters.len() - self.parameters.iter().rev().take_while(has_default).count();
+        self.parameters.iter().enumerate().map(move |(at, one)| (one, at >= required))
+    }
+}
+
+impl Body {
+    fn has_condition(&self) -> bool {
+        let of = |write: &Write| write.request.condition.is_some();
+        match self {
+            Body::Write(write) => of(write),
+            Body::Either { then, otherwise, .. } => then.has_condition() || otherwise.has_condition(),
+            Body::Transaction(steps) => steps.iter().any(|step| of(&step.action)),
+            _ => false,
+        }
+    }
+}
+
 /// A parameter of a function.
 pub struct Parameter {
     pub name: String,
@@ -321,6 +356,8 @@ pub enum ParameterKind {
     Value {
         kind: Kind,
         values: Vec<String>,
+        /// What it is unless the caller says otherwise.
+        default: Option<Stored>,
     },
     Record(String),
     Records(String),

@@ -20,6 +20,7 @@ mod electrodb;
 mod interpolation;
 mod javascript;
 pub mod kept;
+mod markdown;
 mod mcp_data_model;
 mod mcp_schema;
 mod names;
@@ -60,6 +61,7 @@ pub const FORMATS: &[&Format] = &[
     &terraform::PLAN_FORMAT,
     &terraform::FORMAT,
     &cdk::FORMAT,
+    &markdown::FORMAT,
 ];
 
 pub struct Format {

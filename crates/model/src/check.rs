@@ -34,7 +34,7 @@ mod r23_item_too_large;
 mod r24_transaction;
 mod r25_batch;
 mod r26_unguarded_write;
-mod r27_time_to_live;
+pub(crate) mod r27_time_to_live;
 mod r28_copied_attribute;
 mod r29_many_to_many;
 mod r30_hierarchy;
@@ -56,6 +56,14 @@ mod r45_deletion_protection;
 mod r46_cached_strong_read;
 mod r47_get_finds_several;
 mod r48_condition_on_another_key;
+mod r49_two_templates;
+mod r50_key_beyond_id;
+mod r51_entity_lost;
+mod r52_guard_left_behind;
+mod r53_case_of_guard;
+mod r54_kept_index_key;
+mod r55_expired_item_passes;
+mod spread;
 mod subject;
 
 use crate::diagnostic::{self, Fix, Level, RuleId};
@@ -115,6 +123,13 @@ pub const RULES: &[&Rule] = &[
     &r46_cached_strong_read::RULE,
     &r47_get_finds_several::RULE,
     &r48_condition_on_another_key::RULE,
+    &r49_two_templates::RULE,
+    &r50_key_beyond_id::RULE,
+    &r51_entity_lost::RULE,
+    &r52_guard_left_behind::RULE,
+    &r53_case_of_guard::RULE,
+    &r54_kept_index_key::RULE,
+    &r55_expired_item_passes::RULE,
 ];
 
 /// One rule: what it looks for, and the function that looks.

@@ -18,6 +18,7 @@ use serde::Serialize;
 
 use crate::Model;
 use crate::cache;
+use crate::copies;
 use crate::facts::{Certainty, ClassPrices, Facts, Region};
 use crate::model::{Billing, IndexId, Pattern, TableClass, TableId};
 use crate::plan::Plan;
@@ -80,6 +81,8 @@ pub struct Cost {
     pub cache_savings: Vec<CacheSaving>,
     /// Services that could be added; they are in no sum.
     pub optional: Vec<Line>,
+    /// What can be asked for in the Region, and no price is known of: such ways to pay are not compared.
+    pub unknown: Vec<&'static str>,
     pub notes: Vec<String>,
 }
 
@@ -163,6 +166,7 @@ pub fn cost(
     let uses = demand::uses(model, plans, &footprints);
     let supplies = provisioned::supplies(model, &uses);
     let stored = storage::stored(model, &footprints, &facts.limits);
+    let copy_triggers = copies::triggers(model);
     let basis = Basis {
         model,
         facts,
@@ -171,6 +175,8 @@ pub fn cost(
         uses: &uses,
         supplies: &supplies,
         stored: &stored,
+        copy_triggers: &copy_triggers,
+        footprints: &footprints,
         stream_readers: settings.stream_readers,
     };
     Ok(Cost {
@@ -185,10 +191,58 @@ pub fn cost(
         ways: ways(&basis),
         break_even: break_even(&region.standard, &supplies),
         optional: optional(&basis),
+        unknown: region.unknown(),
         notes: notes(model, facts, region),
         cache_savings: cache_savings(&basis),
         capacity: supplies.clone(),
         region: region_name.clone(),
+    })
+}
+
+impl Cost {
+    /// The cheapest way to pay of those whose prices are all known.
+    pub fn cheapest(&self) -> Option<&WayToPay> {
+        let priced = self.ways.iter().filter_map(|way| Some((way, way.bill.total()?)));
+        priced.min_by(|(_, one), (_, other)| one.total_cmp(other)).map(|(way, _)| way)
+    }
+}
+
+/// A model on demand, each table in its class.
+pub struct OnDemand {
+    pub reads: f64,
+    pub writes: f64,
+    pub storage: f64,
+    pub other: f64,
+    /// Prices that the facts lack.
+    pub missing: Vec<String>,
+}
+
+/// The same as the bill of [`cost`] on demand, in its parts.
+pub fn on_demand(model: &Model, plans: &[Plan], facts: &Facts) -> Result<OnDemand, UnknownRegion> {
+    let Prices { region_name, region, .. } = Prices::of(model, facts, None)?;
+    let footprints = Footprints::new(model);
+    let basis = Basis {
+        model,
+        facts,
+        region_name: &region_name,
+        region,
+        uses: &demand::uses(model, plans, &footprints),
+        supplies: &[],
+        stored: &storage::stored(model, &footprints, &facts.limits),
+        copy_triggers: &copies::triggers(model),
+        footprints: &footprints,
+        stream_readers: 0,
+    };
+    let bill = bill(&basis, |table| (Mode::OnDemand, model.table(table).class));
+    let throughput = sum(&bill.throughput);
+    let reads = basis.uses.iter().filter(|one| one.kind == UnitKind::Read);
+    let reads = reads.map(|one| on_demand_price(&basis, one)).sum::<f64>().min(throughput);
+    Ok(OnDemand {
+        reads,
+        writes: throughput - reads,
+        storage: sum(&bill.storage),
+        other: sum(&bill.other),
+        missing: bill.missing,
     })
 }
 
@@ -236,6 +290,7 @@ fn ways(basis: &Basis<'_>) -> Vec<WayToPay> {
 /// What a pattern's requests or an index's rows cost, on demand in the class of their table.
 fn on_demand_price(basis: &Basis<'_>, one: &Usage) -> f64 {
     let table = basis.model.table(one.resource.0);
+    // `missing` of the bill says so if the class has no prices of its own.
     let prices = bill::prices(basis.region, table.class).unwrap_or(&basis.region.standard);
     let replicated = basis.region.replicated.as_ref().filter(|_| !table.replicas.is_empty());
     on_demand::line(basis.model, basis.facts, one, prices, replicated).amount()
@@ -247,7 +302,8 @@ fn patterns(basis: &Basis<'_>, plans: &[Plan]) -> Vec<PatternCost> {
         let pattern = &basis.model.patterns[position];
         let rate = pattern.rate.as_ref().filter(|_| pattern.external.is_none())?;
         let uses: Vec<&Usage> = basis.uses.iter().filter(|one| one.pattern == position).collect();
-        let units = |kind| uses.iter().filter(|one| one.kind == kind).map(|one| one.units).sum();
+        let units =
+            |kind| uses.iter().filter(|one| one.kind == kind).map(|one| one.units_per_execution()).sum();
         let monthly: f64 = uses.iter().map(|one| on_demand_price(basis, one)).sum();
         Some(PatternCost {
             pattern: pattern.id.value.clone(),
@@ -388,6 +444,13 @@ fn notes(model: &Model, facts: &Facts, region: &Region) -> Vec<String> {
     notes.push(
         "Streams read by Lambda functions cost nothing; other readers are counted if asked for.".to_owned(),
     );
+    if !copies::triggers(model).is_empty() {
+        notes.push(
+            "A function that keeps copies is counted with one invocation for each change, without its duration and \
+             without what it reads to find the copies."
+                .to_owned(),
+        );
+    }
     notes
 }
 

@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 
 use crate::Model;
 use crate::cache;
-use crate::model::{Action, EntityId, IndexId, IndexKind, Pattern, TableId, WriteVerb};
+use crate::copies;
+use crate::model::{Action, EntityId, IndexId, IndexKind, Pattern, Rate, TableId, WriteVerb};
 use crate::plan::{ActionPlan, Plan};
 use crate::predict::typical::{self, Assumption, Footprints, Prediction};
 use crate::traffic::Day;
@@ -37,9 +38,13 @@ pub struct Usage {
     pub pattern: usize,
     pub resource: Resource,
     pub kind: UnitKind,
-    /// Units of one execution.
+    /// The entity whose copies a function updates after the pattern; `None` for the pattern itself.
+    pub copies: Option<EntityId>,
+    /// Units of one execution, or of one update of a copy.
     pub units: f64,
-    /// Executions per second over the day, and at the busiest moment.
+    /// How many such requests one execution of the pattern causes: 1, or as many as there are copies.
+    pub times: f64,
+    /// These requests per second over the day, and at the busiest moment.
     pub day: Day,
     pub peak: f64,
 }
@@ -74,6 +79,28 @@ pub fn new_items_per_second(model: &Model, entity: EntityId) -> f64 {
     added.sum::<f64>().max(0.0)
 }
 
+/// The bytes of items that patterns write to a table each second, and functions that update copies after them. What is
+/// deleted, checked or refused has none.
+pub fn written_bytes_per_second(model: &Model, footprints: &Footprints, table: TableId) -> f64 {
+    let bytes = |entity: EntityId| match model.entity(entity).table == table {
+        true => footprints.of(entity).item_bytes as f64,
+        false => 0.0,
+    };
+    let mut sum = 0.0;
+    for pattern in model.patterns.iter().filter(|pattern| pattern.external.is_none()) {
+        let rate = pattern.rate.as_ref().map_or(0.0, |rate| rate.average);
+        let succeeding = 1.0 - pattern.fails.as_ref().map_or(0.0, |fails| fails.value);
+        for (action, write) in pattern.writes() {
+            if !matches!(write.verb, WriteVerb::Delete | WriteVerb::Check) {
+                sum += rate * succeeding * action.times as f64 * bytes(write.entity.value);
+            }
+            let copies = copies::updates(model, pattern, action).into_iter();
+            sum += copies.map(|one| rate * one.items * bytes(one.entity)).sum::<f64>();
+        }
+    }
+    sum
+}
+
 impl Portion {
     /// The average over all executions.
     pub fn average(&self) -> f64 {
@@ -85,6 +112,11 @@ impl Usage {
     /// Units per second over the day.
     pub fn day_units(&self) -> Day {
         self.day.times(self.units)
+    }
+
+    /// Units for each execution of the pattern.
+    pub fn units_per_execution(&self) -> f64 {
+        self.units * self.times
     }
 }
 
@@ -118,27 +150,54 @@ fn portions(model: &Model, pattern: &Pattern, prediction: &Prediction) -> Vec<Po
     portions
 }
 
-/// Every use by patterns that have a rate and that the table serves.
+/// Every use by patterns that have a rate and that the table serves, and by functions that update copies after them.
 pub fn uses(model: &Model, plans: &[Plan], footprints: &Footprints) -> Vec<Usage> {
     let mut uses = Vec::new();
     for (position, (pattern, plan)) in model.patterns.iter().zip(plans).enumerate() {
         let (Some(rate), None) = (&pattern.rate, &pattern.external) else { continue };
         let prediction = typical::pattern(model, footprints, pattern, plan, Assumption::Weighted);
-        let mut units: BTreeMap<(UnitKind, Resource), (f64, f64)> = BTreeMap::new();
-        for portion in portions(model, pattern, &prediction) {
-            let sum = units.entry((portion.kind, billed(model, portion.resource))).or_default();
-            *sum = (sum.0 + portion.units, portion.reaching);
+        let own = Usages { model, pattern: position, rate, copies: None, times: 1.0 };
+        uses.extend(own.of(portions(model, pattern, &prediction)));
+        for follows in pattern.actions.iter().flat_map(|action| copies::updates(model, pattern, action)) {
+            let doing = (follows.action(), &follows.plan);
+            let portions = of_action(model, footprints, &follows.pattern, doing);
+            let copies = Usages { copies: Some(follows.entity), times: follows.items, ..own };
+            uses.extend(copies.of(portions));
         }
-        uses.extend(units.into_iter().map(|((kind, resource), (units, reaching))| Usage {
-            pattern: position,
-            resource,
-            kind,
-            units,
-            day: Day::of(rate).times(reaching),
-            peak: rate.peak() * reaching,
-        }));
     }
     uses
+}
+
+/// Makes the uses of one pattern, or of the updates of copies after it.
+#[derive(Clone, Copy)]
+struct Usages<'m> {
+    model: &'m Model,
+    pattern: usize,
+    rate: &'m Rate,
+    copies: Option<EntityId>,
+    times: f64,
+}
+
+impl Usages<'_> {
+    fn of(self, portions: Vec<Portion>) -> impl Iterator<Item = Usage> {
+        let mut units: BTreeMap<(UnitKind, Resource), (f64, f64)> = BTreeMap::new();
+        for portion in portions {
+            let sum = units.entry((portion.kind, billed(self.model, portion.resource))).or_default();
+            *sum = (sum.0 + portion.units, portion.reaching);
+        }
+        let Usages { pattern, rate, copies, times, .. } = self;
+        let (day, peak) = (Day::of(rate), rate.peak());
+        units.into_iter().map(move |((kind, resource), (units, reaching))| Usage {
+            pattern,
+            resource,
+            kind,
+            copies,
+            units,
+            times,
+            day: day.times(reaching * times),
+            peak: peak * reaching * times,
+        })
+    }
 }
 
 /// A local index uses the capacity of its table.

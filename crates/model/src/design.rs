@@ -14,6 +14,7 @@
 mod allow;
 mod assemble;
 mod blueprint;
+mod expiry;
 mod explain;
 mod identity;
 mod judge;
@@ -29,7 +30,8 @@ use crate::file::{self, Element};
 use crate::model::{ActionKind, AttributesRead, EntityId, Projection};
 use crate::plan::{ActionPlan, Gap};
 use crate::{Diagnostic, Model, Source, Span, Spanned};
-use assemble::{Assembly, assemble, open_gaps, plans};
+use assemble::{Assembly, assemble, open_gaps, physical, plans};
+use blueprint::PhysicalIndex;
 use judge::Judge;
 use search::{QUESTIONS_MAX, QuestionGroup, SearchResult, Solution, groups, search};
 
@@ -110,16 +112,22 @@ pub struct Point {
 
 /// Prices that differ by less count as equal.
 const CENT: f64 = 0.01;
+/// How many designs that differ from the best in one group are compared: those with the lowest cost by itself.
+const SECONDS_TRIED: usize = 12;
+/// DynamoDB's quota of global indexes.
+const INDEXES_MAX: usize = api::limits::GLOBAL_SECONDARY_INDEXES_MAX;
 /// What one more index must save, as a share of everything, to be worth having.
 const INDEX_WORTH: f64 = 0.001;
 
 /// Designs keys and indexes. Keys that the model already has are ignored, except to compare.
 pub fn design(model: &Model, facts: &Facts, options: &Options) -> Result<Design, Vec<Diagnostic>> {
     something_to_design(model)?;
-    let given = model.has_keys().then(|| DesignPrices::new(facts, model).of(model, &plans(model)));
+    let given = model.has_keys().then(|| price_of(model, facts).0);
     let given_unserved = if model.has_keys() { unserved(model) } else { Vec::new() };
     let identities = identities(model)?;
-    let model = without_keys(model);
+    let mut model = without_keys(model);
+    let mut filtered = expiry::add_time_to_live(&mut model);
+    filtered.extend(expiry::drop_expired(&mut model));
     let judge = Judge::new(&model, &identities, facts, options);
     let groups = groups(&judge);
     let found: Vec<SearchResult> =
@@ -132,7 +140,20 @@ pub fn design(model: &Model, facts: &Facts, options: &Options) -> Result<Design,
     let next = next_best(&judge, &groups, &found, options, &best);
     let mut designed = finish(&judge, options, best, next, front, &found, given)?;
     designed.given_unserved = given_unserved;
+    designed.notes.extend(filtered);
     Ok(designed)
+}
+
+/// What `cost` says of a model, and what it lacks. In a Region without prices, what the search weighed designs by.
+fn price_of(model: &Model, facts: &Facts) -> (Price, Vec<String>) {
+    let plans = plans(model);
+    Price::on_demand(model, &plans, facts).unwrap_or_else(|| {
+        let region = model.region.as_ref().map_or("this Region", |region| region.value.as_str());
+        (
+            DesignPrices::new(facts, model).of(model, &plans),
+            vec![format!("{region}: those of us-east-1 are used")],
+        )
+    })
 }
 
 /// Each pattern that the model's own keys don't serve, with the first reason.
@@ -289,7 +310,8 @@ fn front(
             front.push(assembly);
         }
     }
-    let points = front.iter().map(|one| Point { indexes: one.indexes(), price: one.price }).collect();
+    let point = |one: &Assembly| Point { indexes: one.indexes(), price: price_of(&one.model, judge.facts).0 };
+    let points = front.iter().map(point).collect();
     let cheapest = front.last().map_or(0.0, |one| one.price.total());
     let best = front.into_iter().find(|one| one.price.total() * (1.0 - INDEX_WORTH) <= cheapest);
     (best, points)
@@ -312,8 +334,14 @@ fn assemblies(
             found.iter().map(|found| Some(&found.solutions[fitting(found)?])).collect();
         let Some(chosen) = chosen else { continue };
         let counts = || chosen.iter().map(|solution| solution.global_indexes());
-        for colours in counts().max().unwrap_or(0)..=counts().sum() {
-            all.extend(assemble(judge, groups, &chosen, options.indexes, colours));
+        let mut tried: Vec<Vec<PhysicalIndex>> = Vec::new();
+        for colours in counts().max().unwrap_or(0)..=counts().sum::<usize>().min(INDEXES_MAX) {
+            let Some(indexes) = physical(judge, &chosen, options.indexes, colours) else { continue };
+            // More indexes than are needed are not used.
+            if !tried.contains(&indexes) {
+                all.extend(assemble(judge, groups, &chosen, indexes.clone()));
+                tried.push(indexes);
+            }
             if options.indexes == Indexes::Named {
                 break;
             }
@@ -335,17 +363,23 @@ fn next_best(
     best: &Assembly,
 ) -> Option<(Assembly, Vec<String>)> {
     let mut others: Vec<(Assembly, Vec<String>)> = Vec::new();
-    for (at, one) in found.iter().enumerate() {
-        for second in one.solutions.iter().skip(1).take(3) {
-            let mut chosen: Vec<&Solution> = found.iter().map(|found| &found.solutions[0]).collect();
-            chosen[at] = second;
-            let colours: usize = chosen.iter().map(|solution| solution.indexes.len()).max().unwrap_or(0);
-            let assembly = assemble(judge, groups, &chosen, options.indexes, colours.max(best.indexes()));
-            let Some(assembly) = assembly else { continue };
-            let differences = explain::difference(best, &assembly);
-            if !differences.is_empty() {
-                others.push((assembly, differences));
-            }
+    let seconds = found.iter().enumerate().flat_map(|(at, one)| {
+        let seconds = one.solutions.iter().skip(1).take(3);
+        seconds.map(move |second| (second.cost - one.solutions[0].cost, at, second))
+    });
+    let mut seconds: Vec<(f64, usize, &Solution)> = seconds.collect();
+    seconds.sort_by(|(one, ..), (other, ..)| one.total_cmp(other));
+    for (_, at, second) in seconds.into_iter().take(SECONDS_TRIED) {
+        let mut chosen: Vec<&Solution> = found.iter().map(|found| &found.solutions[0]).collect();
+        chosen[at] = second;
+        let colours: usize = chosen.iter().map(|solution| solution.indexes.len()).max().unwrap_or(0);
+        let indexes = physical(judge, &chosen, options.indexes, colours.max(best.indexes()));
+        let Some(assembly) = indexes.and_then(|indexes| assemble(judge, groups, &chosen, indexes)) else {
+            continue;
+        };
+        let differences = explain::difference(best, &assembly);
+        if !differences.is_empty() {
+            others.push((assembly, differences));
         }
     }
     others.into_iter().min_by(|(one, _), (other, _)| one.price.total().total_cmp(&other.price.total()))
@@ -361,7 +395,9 @@ fn finish(
     given: Option<Price>,
 ) -> Result<Design, Vec<Diagnostic>> {
     let more = next.as_ref().map(|(other, _)| (other.price.total() - best.price.total()).max(0.0));
-    let comments = explain::comments(judge, &best, options, explain::head(&best, more));
+    let (price, missing) = price_of(&best.model, judge.facts);
+    best.notes.extend(missing.iter().map(|what| format!("no price is known of {what}")));
+    let comments = explain::comments(judge, &best, options, explain::head(&price, more));
     let choices = decisions(&best.model, &comments);
     if let Ok(written) = read_back(&file::write(&best.model, &comments)) {
         let limits = &judge.facts.limits;
@@ -379,12 +415,12 @@ fn finish(
                 .collect::<Vec<_>>()
         })?;
     let next_best = next.zip(more).map(|((other, differences), more)| Alternative {
-        price: other.price,
+        price: price_of(&other.model, judge.facts).0,
         more,
         differences,
     });
     Ok(Design {
-        price: DesignPrices::new(judge.facts, &model).of(&model, &plans(&model)),
+        price,
         text,
         model,
         choices,

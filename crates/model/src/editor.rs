@@ -1,5 +1,5 @@
 //! What an editor asks about a model file: what is this, what could be written here, where is it declared, what
-//! cures this finding?
+//! cures this finding, what does it cost?
 //!
 //! All positions are bytes of the text; columns of a protocol are the caller's. A [`Document`] is made again whenever
 //! the text changes. It answers what it can while the text is no model yet, because a text that is being typed
@@ -9,6 +9,7 @@ mod completion;
 mod definition;
 mod edit;
 mod hover;
+mod lens;
 mod outline;
 mod place;
 mod reference;
@@ -18,8 +19,9 @@ use crate::file::{self, Reading, yaml};
 use crate::{Diagnostic, Model, Source, diagnostic};
 
 pub use completion::{Completion, CompletionKind};
-pub use edit::{Edit, QuickFix};
+pub use edit::{Edit, QuickFix, applied};
 pub use hover::Hover;
+pub use lens::Lens;
 pub use outline::{NameKind, Symbol};
 
 /// A text, and what can be known about it.

@@ -41,6 +41,14 @@ pub struct Limits {
     /// What storage adds for each item of a table and of each index to its own bytes.
     pub row_overhead_bytes: f64,
     pub reserved_block_units: f64,
+    /// How long a transaction holds its items. AWS names no figure; this one is assumed.
+    #[serde(default = "transaction_seconds")]
+    pub transaction_seconds: f64,
+}
+
+/// Where a file of prices does not say it.
+fn transaction_seconds() -> f64 {
+    0.01
 }
 
 /// The prices of one Region.
@@ -67,9 +75,29 @@ pub struct Region {
     pub restore_gb: Option<f64>,
     #[serde(default)]
     pub stream_read_100k: Option<f64>,
+    /// A million invocations of a Lambda function, without their duration.
+    #[serde(default)]
+    pub function_million: Option<f64>,
     /// The smallest node of DAX.
     #[serde(default)]
     pub dax: Option<DaxNode>,
+}
+
+impl Region {
+    /// What a model can ask for and no price is known of.
+    pub fn unknown(&self) -> Vec<&'static str> {
+        let known = [
+            ("Standard-IA", self.infrequent_access.is_some()),
+            ("reserved capacity", self.reserved.is_some()),
+            ("replicas", self.replicated.is_some()),
+            ("point-in-time recovery", self.pitr_gb_month.is_some()),
+            ("backups", self.backup_gb_month.is_some() && self.restore_gb.is_some()),
+            ("readers of streams", self.stream_read_100k.is_some()),
+            ("functions", self.function_million.is_some()),
+            ("DAX", self.dax.is_some()),
+        ];
+        known.into_iter().filter(|(_, known)| !known).map(|(what, _)| what).collect()
+    }
 }
 
 /// A node of a cache in front of the tables.
@@ -166,6 +194,7 @@ impl Limits {
             self.item_bytes,
             self.collection_bytes,
             self.reserved_block_units,
+            self.transaction_seconds,
         ];
         let sound = all.iter().all(|limit| *limit > 0.0) && self.row_overhead_bytes >= 0.0;
         if sound { Ok(()) } else { Err("a limit must be greater than 0".to_owned()) }

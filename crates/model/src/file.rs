@@ -19,10 +19,12 @@ mod resolve;
 mod rules;
 mod table;
 mod template;
+mod together;
 mod write;
 pub(crate) mod yaml;
 
 use crate::diagnostic;
+use crate::model::EntityId;
 use crate::{Diagnostic, Model, Source, Span, Spanned};
 use reader::Reader;
 use yaml::Node;
@@ -116,7 +118,10 @@ fn model(reader: &mut Reader<'_>, root: &Node) -> Option<Model> {
     let patterns = pattern_nodes
         .iter()
         .filter_map(|(id, node)| pattern::pattern(reader, &mut resolved, id, node))
-        .collect();
+        .collect::<Vec<_>>();
+    for (position, entity) in resolved.entities.iter_mut().enumerate() {
+        entity.together = together::together(EntityId(position), entity, &patterns);
+    }
     let relations =
         fields.take("relations").map(|node| relation::relations(reader, node)).unwrap_or_default();
     let rules = fields.take("rules").map(|node| rules::settings(reader, node)).unwrap_or_default();

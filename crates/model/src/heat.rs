@@ -5,6 +5,7 @@
 //! that enters a sparse index and leaves it later is written twice, and so is a row whose index key
 //! changes. A local index shares the partitions of its table, so its heat is the table's.
 
+mod conflict;
 mod cure;
 mod forecast;
 pub mod key;
@@ -19,6 +20,7 @@ use crate::model::{IndexId, TableId};
 use crate::plan::Plan;
 use crate::traffic::Day;
 
+pub use conflict::{WriteConflict, cancelled, conflicts};
 pub use cure::{Cure, CureWay, Cures};
 pub use forecast::{Forecast, Growing, forecasts};
 pub use svg::svg;

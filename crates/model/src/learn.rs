@@ -40,6 +40,8 @@ pub struct Learning {
 #[derive(Clone, Debug)]
 pub struct Evidence {
     pub requests: u64,
+    /// The read and write units of one request, as measured.
+    pub units_each: Option<f64>,
     /// The pattern as it is written in the model file.
     pub fields: Map<String, Value>,
     /// No request says that the answer needs this order.
@@ -89,6 +91,7 @@ pub fn learn(tables: &[Value], shapes: &Shapes, seconds: f64) -> Result<Learning
         draft.add_pattern(&pattern.name(), fields.clone());
         evidence.push(Evidence {
             requests: found.seen.requests,
+            units_each: found.seen.units_each(),
             fields,
             is_order_guessed: is_order_guessed(pattern),
             is_unserved: is_unserved(pattern),
@@ -105,6 +108,9 @@ pub fn learn(tables: &[Value], shapes: &Shapes, seconds: f64) -> Result<Learning
     }
     if shapes.left_out() > 0 {
         notes.add(format!("{} requests were of more shapes than are kept", shapes.left_out()));
+    }
+    for note in shapes.all().iter().flat_map(|shape| pattern::stale(&model, shape)) {
+        notes.add(note);
     }
     for (pattern, _) in patterns.iter().filter(|(pattern, _)| is_unserved(pattern)) {
         notes.add(format!("no key serves `{}`: it reads everything", pattern.name()));
@@ -211,6 +217,11 @@ fn fields(pattern: &LearnedPattern, found: &Found, seconds: f64) -> Map<String, 
         let typical = (seen.returned as f64 / executions.max(1.0)).round().max(1.0);
         fields.insert("returns".to_owned(), json!(typical as u64));
     }
+    if seen.failed > 0 && seen.requests > 0 {
+        // A share that is not shown as 0.
+        let percent = (seen.failed as f64 * 100.0 / seen.requests as f64).round().max(1.0);
+        fields.insert("fails".to_owned(), format!("{percent:.0}%").into());
+    }
     if seen.further_pages > 0 {
         fields.insert("paged".to_owned(), true.into());
     }
@@ -222,11 +233,13 @@ fn fields(pattern: &LearnedPattern, found: &Found, seconds: f64) -> Map<String, 
     fields
 }
 
-/// Requests per second in the largest unit in which they are a number of some digits.
+/// Requests per second as people read them: two digits, in the largest unit in which the number is at least 1.
 fn rate(per_second: f64) -> String {
     let units = [(1.0, "s"), (60.0, "min"), (3600.0, "h"), (86_400.0, "day")];
     let fitting = units.iter().find(|(seconds, _)| per_second * seconds >= 1.0).unwrap_or(&units[3]);
-    let number = format!("{:.2}", per_second * fitting.0);
+    let amount = per_second * fitting.0;
+    let step = 10_f64.powf(amount.log10().floor() - 1.0).max(0.01);
+    let number = format!("{:.2}", (amount / step).round() * step);
     format!("{}/{}", number.trim_end_matches('0').trim_end_matches('.'), fitting.1)
 }
 

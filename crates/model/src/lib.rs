@@ -16,8 +16,11 @@
 //! | which request does a pattern become, and what is wrong with it? | `plan.rs`: everything else starts from its answer |
 //! | what does an application send for it? | `request.rs`: whole requests; `request/given.rs` and `request/write_case.rs` choose values from example data |
 //! | what must a read find? | `meaning.rs`: by attributes alone, apart from keys and plans |
+//! | what does it lose by its limit, and what keeps an item unique? | `lost.rs`, `uniqueness.rs` |
 //! | what does a request cost? | `predict.rs`: from items (`predict/item.rs`), or from what the file declares (`predict/typical.rs`; `predict/found.rs` says of how many items) |
 //! | what do the patterns ask of a table or index each second? | `demand.rs`: costs, rules, heat and designs all sum it |
+//! | what follows when an original changes? | `copies.rs`: updates of copies by a stream |
+//! | which index keys does a request leave stale? | `index_keys.rs` |
 //! | which reads does a cache answer? | `cache.rs`: by `cached` of a pattern |
 //! | what does a model cost by the month? | `cost.rs`: patterns to lines (`cost/line.rs`), lines to a bill for each way to pay (`cost/bill.rs`); `cost/scaling.rs` plays auto scaling over a day |
 //! | how hot does a key get, and what grows towards a limit? | `heat.rs`: `heat/key.rs` says how requests are distributed over keys, `heat/key_load.rs` the load that each pattern adds, `heat/forecast.rs` the rest |
@@ -25,8 +28,10 @@
 //! | what is throttled over a day? | `simulate.rs`: `simulate/traffic.rs` says how much there is when, `simulate/flow.rs` sends the requests, `simulate/supply.rs` has the throughput of the `capacity` crate, `simulate/svg.rs` draws |
 //! | which prices and limits count? | `facts.rs` and `facts/prices.json`: dated, cited, replaceable |
 //! | where does example data come from? | `sample.rs`: made from the templates, the same every time |
+//! | what do commands print as JSON? | `results.rs`: the version, and a schema of each; for people, `docs/json.md` |
 //! | what is known to go wrong? | `check/`, one file a rule; its page in `docs/rules/`, its models in `tests/workbench/rules/` |
 //! | what do editors know of the file? | `schema.rs`, held to the readers by a test; for people, `docs/model-file.md` |
+//! | what does a model look like? | `picture.rs` draws its tables, indexes, keys and patterns |
 //! | what does an editor say about a place in the text? | `editor.rs`: a `Document` answers hover, completion, definition and quick fixes, also while the text is no model; `lodestone/src/lsp.rs` speaks the protocol |
 //! | what cures a finding? | `diagnostic/fix.rs`: a rule names the change, `editor/edit.rs` makes it an edit of the text |
 //! | what can assistants ask? | `lodestone/src/mcp.rs`; each tool of `mcp/tool.rs` is a command of `studio::workbench` |
@@ -41,6 +46,7 @@
 
 pub mod cache;
 pub mod check;
+pub mod copies;
 pub mod cost;
 pub mod demand;
 pub mod design;
@@ -51,14 +57,18 @@ pub mod editor;
 pub mod facts;
 pub mod file;
 pub mod heat;
+pub mod index_keys;
 pub mod learn;
+pub mod lost;
 pub mod meaning;
 pub mod migrate;
 pub mod model;
+pub mod picture;
 pub mod plan;
 pub mod predicate;
 pub mod predict;
 pub mod request;
+pub mod results;
 pub mod sample;
 pub mod schema;
 pub mod simulate;
@@ -66,10 +76,11 @@ mod span;
 pub mod table_shape;
 pub mod template;
 pub mod traffic;
+pub mod uniqueness;
 
 pub use diagnostic::{Diagnostic, Level, RuleId};
 pub use model::Model;
-pub use span::{Source, Span, Spanned};
+pub use span::{Lines, Source, Span, Spanned};
 
 /// A small model to start from; no rule finds anything in it.
 pub const STARTER: &str = include_str!("starter.yaml");

@@ -12,7 +12,7 @@ mod write;
 use std::fmt;
 
 use crate::Model;
-use crate::model::{Action, ActionKind, EntityId, Grouping, IndexId, Pattern, TableId};
+use crate::model::{Action, ActionKind, EntityId, Grouping, IndexId, Pattern, TableId, Write};
 use crate::predicate::{Predicate, Term};
 use crate::template::{Part, Template};
 
@@ -159,6 +159,11 @@ pub enum Gap {
 pub fn plan(model: &Model, pattern: &Pattern) -> Plan {
     let steps = pattern.actions.iter().map(|action| step(model, pattern, action)).collect();
     Plan { grouping: pattern.grouping, steps }
+}
+
+/// The request that a write alone becomes.
+pub fn of_write(model: &Model, write: &Write) -> WritePlan {
+    write::plan(model, write)
 }
 
 fn step(model: &Model, pattern: &Pattern, action: &Action) -> PlannedAction {

@@ -13,10 +13,11 @@ use std::collections::BTreeMap;
 use std::ops::AddAssign;
 
 use api::limits;
-use capacity::{ReadMode, read_units, write_units};
+use capacity::{PARTITIONS_ON_DEMAND, ReadMode, partitions_provisioned, read_units, write_units};
 pub use capacity::{RowChange, TRANSACTION_FACTOR};
 
-use crate::model::IndexId;
+use crate::Spanned;
+use crate::model::{Billing, Capacity, IndexId, Table};
 
 /// Units of one table, by where they are used.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -85,6 +86,18 @@ pub fn write(
         *units.indexes.entry(index).or_default() += change.units();
     }
     units
+}
+
+/// How many partitions a new table has: a Scan of all of it pays for each.
+pub fn partitions(table: &Table) -> u64 {
+    let units =
+        |capacity: &Option<Spanned<Capacity>>| capacity.as_ref().and_then(|one| one.units).unwrap_or(1);
+    match table.billing.value {
+        Billing::OnDemand => PARTITIONS_ON_DEMAND,
+        Billing::Provisioned => {
+            partitions_provisioned(units(&table.throughput.read), units(&table.throughput.write))
+        }
+    }
 }
 
 /// A Query over rows of these sizes, page by page: a page ends at `limit` rows, or with the row that

@@ -17,6 +17,7 @@ use crate::Model;
 use crate::model::{Attribute, Entity, EntityId, SampleRow, TableId};
 use crate::predict::item::Values;
 use crate::template::Template;
+use variant::variant_but;
 
 /// The attribute that fills an item up to its declared size.
 pub const FILLER: &str = "_filler";
@@ -194,17 +195,41 @@ impl Maker<'_> {
         for shift in 0..PARTNERS_MAX {
             let (given, chosen) = self.inherited(id, parent, child, shift);
             let item = self.made(id, parent, child, given, None);
-            if chosen == 0 || !self.is_taken(&item) {
-                self.items.push(item);
-                return;
+            let Some(earlier) = self.with_key_of(&item) else { return self.items.push(item) };
+            if chosen == 0 {
+                return match self.is_same(id, &item, earlier) {
+                    true => self.items.extend(self.other(id, parent, item)),
+                    // Two items with one key: a mistake of the model, which proofs report.
+                    false => self.items.push(item),
+                };
             }
         }
     }
 
-    fn is_taken(&self, item: &SampleItem) -> bool {
+    fn with_key_of(&self, item: &SampleItem) -> Option<&SampleItem> {
         let key = key_of(self.model, item.table, &item.values);
         let same = |one: &&SampleItem| one.entity == item.entity;
-        self.items.iter().filter(same).any(|one| key_of(self.model, one.table, &one.values) == key)
+        self.items.iter().filter(same).find(|one| key_of(self.model, one.table, &one.values) == key)
+    }
+
+    /// Whether what identifies them is equal: then one item was made twice.
+    fn is_same(&self, id: EntityId, one: &SampleItem, other: &SampleItem) -> bool {
+        let entity = self.model.entity(id);
+        let declared: Vec<&str> = entity.identity.iter().map(|name| name.value.as_str()).collect();
+        let names = if declared.is_empty() { key_attributes(entity) } else { declared };
+        names.iter().all(|name| one.values.get(*name) == other.values.get(*name))
+    }
+
+    /// The item with another identity of the same parent. If the key has no room for one, there is no item, unless
+    /// the file does not say what identifies it: then two items have one key.
+    fn other(&self, id: EntityId, parent: Option<usize>, item: SampleItem) -> Option<SampleItem> {
+        let entity = self.model.entity(id);
+        let of_parent = parent.and_then(|position| self.items[position].entity);
+        let kept = of_parent.map(|parent| key_attributes(self.model.entity(parent))).unwrap_or_default();
+        let mut others =
+            (1..=PARTNERS_MAX).filter_map(|number| variant_but(self.model, &item, number, &kept));
+        let other = others.find(|other| self.with_key_of(other).is_none());
+        other.or_else(|| entity.identity.is_empty().then_some(item))
     }
 
     /// For each parent item, how many children it gets; without parents, the roots.
@@ -347,7 +372,8 @@ fn key_attributes(entity: &Entity) -> Vec<&str> {
 
 /// The entity that an attribute identifies: the first whose key needs it.
 fn owner(model: &Model, attribute: &str) -> Option<EntityId> {
-    model.entity_ids().find(|id| key_attributes(model.entity(*id)).contains(&attribute))
+    let needs = |id: &EntityId| model.entity(*id).key_templates().any(|template| template.uses(attribute));
+    model.entity_ids().find(needs)
 }
 
 /// The keys of the table, and of each index whose `when` holds. A key that lacks an attribute is left out, as a

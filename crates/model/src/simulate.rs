@@ -10,6 +10,7 @@
 //! its table and in its indexes are chosen apart from each other. There is no chance in it: the same model gives
 //! the same result.
 
+mod contention;
 mod flow;
 mod supply;
 mod svg;
@@ -22,12 +23,13 @@ use serde::Serialize;
 
 use crate::Model;
 use crate::demand::{self, Resource};
-use crate::facts::ClassPrices;
+use crate::facts::{ClassPrices, Facts};
 use crate::model::TableId;
 use crate::plan::Plan;
 use flow::{Flow, KeyName};
 use supply::TableSupply;
 
+pub use contention::ConflictRun;
 pub use svg::svg;
 pub use traffic::{CURVES, CurveError, Traffic};
 
@@ -76,6 +78,8 @@ pub struct Simulation {
     pub way: Payment,
     /// Tables and indexes.
     pub places: Vec<PlaceRun>,
+    /// Items on which transactions meet; what is cancelled there is charged all the same.
+    pub conflicts: Vec<ConflictRun>,
 }
 
 /// What happened to one table or index.
@@ -237,7 +241,8 @@ pub fn simulate(model: &Model, plans: &[Plan], way: Payment, traffic: &Traffic) 
     for minute in 0..traffic.length_minutes() {
         player.minute(minute, traffic.factor(minute));
     }
-    player.simulation(way)
+    let conflicts = contention::contention(model, traffic, &Facts::embedded().limits);
+    Simulation { conflicts, ..player.simulation(way) }
 }
 
 struct Player {
@@ -341,7 +346,7 @@ impl Player {
                 *hottest = Some(HotKey { key, consumed, throttled, peak });
             }
         }
-        Simulation { way, places: runs.into_values().collect() }
+        Simulation { way, places: runs.into_values().collect(), conflicts: Vec::new() }
     }
 }
 

@@ -12,6 +12,7 @@
 //! | `{lower(handle)}` | its value in lower case |
 
 mod overlap;
+mod values;
 
 use std::fmt;
 

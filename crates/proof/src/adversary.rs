@@ -1,14 +1,18 @@
 //! Data that tries to break a model: numbers of all lengths in keys, texts with common prefixes, and items that
 //! differ only in attributes that the key does not contain.
 
+use std::collections::BTreeSet;
+
 use item::Value;
-use model::Model;
 use model::model::{AttributeKind, Entity, EntityId, Read, ReadVerb, Write};
 use model::predict::found::whole;
 use model::predict::item::Values;
 use model::sample::variant::{another, later, variant, variant_but, with};
 use model::sample::{SampleItem, key_of};
 use model::template::{Bucket, Field, Form, Part, Template, plain_text};
+use model::{Model, uniqueness};
+
+use crate::database::address;
 
 /// Items that a query finds together with the first of its kind.
 const COMPANIONS: usize = 3;
@@ -28,36 +32,33 @@ const KEY_BYTES_TRIED: usize = 4_096;
 
 /// Items to try every pattern on in addition to the ordinary ones. None overwrites another.
 pub fn items(model: &Model, data: &[SampleItem]) -> Vec<SampleItem> {
-    let mut added: Vec<SampleItem> = Vec::new();
+    let mut candidates: Vec<SampleItem> = Vec::new();
     for id in model.entity_ids() {
         let Some(first) = data.iter().find(|item| item.entity == Some(id)) else { continue };
-        let expired = expired(model, id, first);
-        for item in numbers(model, id, first).into_iter().chain(texts(model, id, first)).chain(expired) {
-            add(model, data, &mut added, item);
-        }
+        candidates.extend(numbers(model, id, first));
+        candidates.extend(texts(model, id, first));
+        candidates.extend(expired(model, id, first));
     }
     for (_, read) in model.patterns.iter().flat_map(|pattern| pattern.reads()) {
-        for item in companions(model, read, data) {
-            add(model, data, &mut added, item);
-        }
+        candidates.extend(companions(model, read, data));
     }
-    added
-}
-
-fn add(model: &Model, data: &[SampleItem], added: &mut Vec<SampleItem>, item: SampleItem) {
-    let key = key_of(model, item.table, &item.values);
-    let mut all = data.iter().chain(added.iter());
-    if !all.any(|one| one.table == item.table && key_of(model, one.table, &one.values) == key) {
-        added.push(item);
-    }
+    let key = |item: &SampleItem| address(model, item.table, &item.values).0;
+    let mut taken: BTreeSet<_> = data.iter().map(key).collect();
+    candidates.retain(|item| taken.insert(key(item)));
+    candidates
 }
 
 /// Items that a query must find together: equal in everything that the reader knows, different in what it sorts by.
 fn companions(model: &Model, read: &Read, data: &[SampleItem]) -> Vec<SampleItem> {
     let wanted = |item: &&SampleItem| read.entities.iter().any(|id| Some(id.value) == item.entity);
-    let Some(first) = data.iter().find(wanted).filter(|_| read.verb == ReadVerb::Query) else {
-        return Vec::new();
-    };
+    match data.iter().find(wanted).filter(|_| read.verb == ReadVerb::Query) {
+        Some(first) => siblings(model, read, first, COMPANIONS),
+        None => Vec::new(),
+    }
+}
+
+/// Further items that the read finds with this one, as far as the key has room for them.
+pub fn siblings(model: &Model, read: &Read, first: &SampleItem, count: usize) -> Vec<SampleItem> {
     let terms = read.conditions.iter().flat_map(|conditions| &conditions.terms);
     let asked = terms.map(|term| term.attribute.value.as_str());
     let kept: Vec<&str> = read.by.iter().map(|name| name.value.as_str()).chain(asked).collect();
@@ -65,14 +66,14 @@ fn companions(model: &Model, read: &Read, data: &[SampleItem]) -> Vec<SampleItem
         let text = later(&plain_text(&item.get(name)?), 3_607 * number as u64)?;
         Some((name.to_owned(), Value::S(text)))
     };
-    let companion = |number: usize| {
+    let sibling = |number: usize| {
         let other = variant_but(model, first, number, &kept)?;
         let ordered = read.order.iter().filter(|order| !kept.contains(&order.attribute.value.as_str()));
         let changes: Vec<_> =
             ordered.filter_map(|order| later_by(&other, &order.attribute, number)).collect();
         Some(if changes.is_empty() { other } else { with(model, &other, changes, number) })
     };
-    (1..=COMPANIONS).filter_map(companion).collect()
+    (1..=count).filter_map(sibling).collect()
 }
 
 fn templates(entity: &Entity) -> impl Iterator<Item = &Template> {
@@ -201,6 +202,19 @@ pub fn twins(model: &Model, id: EntityId, data: &[SampleItem]) -> Option<(Sample
         few_keys(model, entity, first).or_else(|| if is_counter(model, id) { None } else { distinct() })?;
     let key = |item: &SampleItem| -> Values { key_of(model, item.table, &item.values) };
     (key(first) == key(&second)).then(|| (first.clone(), second))
+}
+
+/// Two items of the entity with the same `id` and different keys, if the key is made of more than the `id`.
+pub fn doubles(model: &Model, id: EntityId, data: &[SampleItem]) -> Option<(SampleItem, SampleItem)> {
+    let entity = model.entity(id);
+    let first = data.iter().find(|item| item.entity == Some(id))?;
+    let determined = uniqueness::determined(model, id);
+    let outside = |name: &&str| !determined.contains(name);
+    let names = entity.key_templates().flat_map(Template::attributes).filter(outside);
+    let changes = names.map(|name| (name.to_owned(), another(entity, name, first.values.get(name))));
+    let second = with(model, first, changes.collect::<Vec<_>>(), 1);
+    let key = |item: &SampleItem| -> Values { key_of(model, item.table, &item.values) };
+    (key(first) != key(&second)).then(|| (first.clone(), second))
 }
 
 /// Fewer keys than items, by what the file declares: two items with one key. Of several children of one parent, the

@@ -28,7 +28,7 @@ pub struct Database {
 }
 
 /// An item's address: its table and, as text, its key.
-type ItemAddress = (TableId, String);
+pub(crate) type ItemAddress = (TableId, String);
 
 struct Held {
     key: Values,
@@ -160,7 +160,8 @@ impl Database {
     }
 }
 
-fn address(model: &Model, table: TableId, values: &Values) -> (ItemAddress, Values) {
+/// The item's address, and its key.
+pub(crate) fn address(model: &Model, table: TableId, values: &Values) -> (ItemAddress, Values) {
     let key = key_of(model, table, values);
     ((table, format!("{key:?}")), key)
 }

@@ -60,6 +60,11 @@ pub enum Fault {
     Collision {
         key: String,
     },
+    /// Two items with the same `id` were created.
+    Twice {
+        entity: String,
+        id: String,
+    },
     /// A key gets more in its busiest second than the database serves.
     Throttled {
         key: String,
@@ -84,6 +89,22 @@ pub enum Fault {
     /// The stored item is not what was written.
     Stored {
         item: String,
+    },
+    /// The file's own request does something else than the pattern says.
+    Request(String),
+    /// After the request, an index has the item under a key that its attributes do not give.
+    StaleKey {
+        index: String,
+        item: String,
+        /// The key, or `None` if the item is not in the index.
+        found: Option<String>,
+        meant: Option<String>,
+    },
+    /// With as many items as the file declares, the limit leaves no place for an entity.
+    Lost {
+        entity: String,
+        limit: u64,
+        items: usize,
     },
     /// There is nothing to try the pattern on.
     NoData(String),
@@ -110,10 +131,14 @@ impl Fault {
             Fault::Capacity { .. } => "capacity",
             Fault::Expired { .. } => "expired-items",
             Fault::Collision { .. } => "key-collision",
+            Fault::Twice { .. } => "created-twice",
             Fault::Throttled { .. } => "throttled",
             Fault::IndexRows { .. } => "index-rows",
             Fault::Membership { .. } => "index-membership",
             Fault::Stored { .. } => "stored-item",
+            Fault::Request(_) => "request",
+            Fault::StaleKey { .. } => "stale-index-key",
+            Fault::Lost { .. } => "entity-lost",
             Fault::NoData(_) => "no-data",
         }
     }
@@ -176,6 +201,9 @@ impl fmt::Display for Fault {
             Fault::Collision { key } => {
                 write!(formatter, "two items have the key {key}: the second overwrites the first")
             }
+            Fault::Twice { entity, id } => {
+                write!(formatter, "two `{entity}` items with the id {id} can be created: their keys differ")
+            }
             Fault::Throttled { key, units, kind, served, refusal } => write!(
                 formatter,
                 "the key {key} gets {units} {kind} units a second; after {} it was refused: {refusal}",
@@ -193,6 +221,23 @@ impl fmt::Display for Fault {
                 )
             }
             Fault::Stored { item } => write!(formatter, "{item} is not stored as it was written"),
+            Fault::Request(what) => write!(formatter, "the file's own request {what}"),
+            Fault::StaleKey { index, item, found, meant } => {
+                let under = |key: &Option<String>| match key {
+                    Some(key) => format!("under {key}"),
+                    None => "not in it".to_owned(),
+                };
+                write!(
+                    formatter,
+                    "after the file's own request, index `{index}` has {item} {}; by its attributes it is {}",
+                    if found.is_some() { under(found) } else { "nowhere".to_owned() },
+                    under(meant)
+                )
+            }
+            Fault::Lost { entity, limit, items } => write!(
+                formatter,
+                "no `{entity}` comes back: of {items} items the limit takes the first {limit}, and it is behind them"
+            ),
             Fault::NoData(what) => write!(formatter, "there is no {what} to try it on"),
         }
     }

@@ -1,5 +1,6 @@
 //! Sends the request that the file itself has for a pattern: DynamoDB must accept it, it must find only items that
-//! the pattern asks for, and drop none of them. If rows are expected, it must find those.
+//! the pattern asks for, and drop none of them. If rows are expected, it must find those. What a write leaves behind
+//! is compared in `literal_write.rs`.
 
 use std::collections::BTreeMap;
 
@@ -16,11 +17,12 @@ use crate::certificate::Finding;
 use crate::database::{Database, values};
 use crate::expectation;
 use crate::fault::Fault;
+use crate::literal_write;
 use crate::trial::name_of;
 
 /// The parts of an answer that are checked.
 #[derive(Default)]
-struct Answer {
+pub struct Found {
     items: Vec<Item>,
     /// Items that a filter dropped.
     dropped: u64,
@@ -29,44 +31,36 @@ struct Answer {
 
 pub async fn findings(model: &Model, pattern: &Pattern, plan: &Plan, data: &[SampleItem]) -> Vec<Finding> {
     let Some(request) = literal::request(pattern, plan) else { return Vec::new() };
-    match run(model, pattern, request, data).await {
-        Ok(()) => Vec::new(),
-        Err(fault) => vec![Finding::of(fault)],
-    }
+    let faults = match request {
+        Err(error) => Err(error.into()),
+        Ok(request) if pattern.is_read() => run(model, pattern, request, data).await.map(|()| Vec::new()),
+        Ok(request) => literal_write::faults(model, pattern, plan, request, data).await,
+    };
+    faults.unwrap_or_else(|fault| vec![fault]).into_iter().map(Finding::of).collect()
 }
 
-async fn run(
-    model: &Model,
-    pattern: &Pattern,
-    request: Result<Request, Error>,
-    data: &[SampleItem],
-) -> Result<(), Fault> {
-    let request = request?;
+async fn run(model: &Model, pattern: &Pattern, request: Request, data: &[SampleItem]) -> Result<(), Fault> {
     // Rows are expected with respect to the file's own data only.
     let others = if pattern.expect.len() == 1 { &[][..] } else { data };
     let items = [others, &rows(model).items].concat();
     let database = Database::with(model, &items).await?;
-    let answer = match send(&database, request).await {
-        // A condition may fail; that depends on the data.
-        Err(error) if is_condition(&error) => return Ok(()),
-        answer => answer?,
-    };
+    let answer = send(&database, request).await?;
     match pattern.reads().next() {
         Some((_, read)) => judge(model, pattern, read, &items, &answer),
         None => Ok(()),
     }
 }
 
-fn is_condition(error: &Error) -> bool {
+pub fn is_condition(error: &Error) -> bool {
     matches!(error.kind, ErrorKind::ConditionalCheckFailed | ErrorKind::TransactionCanceled)
 }
 
-async fn send(database: &Database, request: Request) -> Result<Answer, Error> {
-    let found = |items: Vec<Item>| Answer { items, ..Answer::default() };
+pub async fn send(database: &Database, request: Request) -> Result<Found, Error> {
+    let found = |items: Vec<Item>| Found { items, ..Found::default() };
     let page = |items: Option<Vec<Item>>, scanned: Option<i32>, more: bool| {
         let items = items.unwrap_or_default();
         let dropped = u64::try_from(scanned.unwrap_or(0)).unwrap_or(0).saturating_sub(items.len() as u64);
-        Answer { items, dropped, more }
+        Found { items, dropped, more }
     };
     Ok(match request {
         Request::GetItem(input) => found(database.call(*input).await?.item.into_iter().collect()),
@@ -88,12 +82,12 @@ async fn send(database: &Database, request: Request) -> Result<Answer, Error> {
             let responses = database.call(*input).await?.responses;
             found(responses.into_iter().flatten().filter_map(|response| response.item).collect())
         }
-        Request::PutItem(input) => database.call(*input).await.map(|_| Answer::default())?,
-        Request::UpdateItem(input) => database.call(*input).await.map(|_| Answer::default())?,
-        Request::DeleteItem(input) => database.call(*input).await.map(|_| Answer::default())?,
-        Request::BatchWriteItem(input) => database.call(*input).await.map(|_| Answer::default())?,
-        Request::TransactWriteItems(input) => database.call(*input).await.map(|_| Answer::default())?,
-        _ => Answer::default(),
+        Request::PutItem(input) => database.call(*input).await.map(|_| Found::default())?,
+        Request::UpdateItem(input) => database.call(*input).await.map(|_| Found::default())?,
+        Request::DeleteItem(input) => database.call(*input).await.map(|_| Found::default())?,
+        Request::BatchWriteItem(input) => database.call(*input).await.map(|_| Found::default())?,
+        Request::TransactWriteItems(input) => database.call(*input).await.map(|_| Found::default())?,
+        _ => Found::default(),
     })
 }
 
@@ -102,7 +96,7 @@ fn judge(
     pattern: &Pattern,
     read: &Read,
     items: &[SampleItem],
-    answer: &Answer,
+    answer: &Found,
 ) -> Result<(), Fault> {
     let table = model.entity(read.entities[0].value).table;
     let found: Vec<Values> = answer.items.iter().map(values).collect();

@@ -1,21 +1,28 @@
 //! The proof of a model: data, then pattern by pattern.
 
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
+
 use api::limits;
 use model::check::check;
 use model::diagnostic::Level;
 use model::model::{EntityId, Grouping, Pattern};
-use model::plan::{ActionPlan, Gap, Plan, ReadPlan, plan};
+use model::plan::{ActionPlan, Gap, Plan, ReadOperation, ReadPlan, plan};
+use model::predict::item::size_bytes;
 use model::request::{Given, PlannedRead, Unsendable, given, group, write_case};
 use model::sample::{Sample, SampleItem, Scale, key_of, rows, sample};
+use model::template::plain_text;
 use model::{Diagnostic, Model};
 
 use crate::certificate::{Certificate, Finding, PartCapacity, PatternProof, Verdict};
-use crate::database::Database;
+use crate::database::{Database, ItemAddress, address};
 use crate::experiment::Experiment;
 use crate::extreme::HotKey;
 use crate::fault::Fault;
+use crate::neighbour::Neighbours;
 use crate::trial::{Trial, name_of};
-use crate::{adversary, expectation, extreme, group_read, literal, page};
+use crate::{adversary, crowd, expectation, extreme, group_read, literal, page};
 
 /// How many kinds of failure are shown for one pattern.
 const FINDINGS_MAX: usize = 3;
@@ -29,27 +36,58 @@ const REQUESTS_MAX: usize = 1_000;
 const FILTER_RULES: [u8; 3] = [2, 13, 16];
 /// The rule about items that have expired.
 const TTL_RULE: u8 = 27;
+/// The rule on reads of a whole table.
+const SCAN_RULE: u8 = 1;
+/// What one request of a Scan reads at most, with room for the last item.
+const SCAN_BYTES_MAX: usize = 512 * 1024;
+/// The rule about attributes with two templates.
+const TEMPLATES_RULE: u8 = 49;
+/// The rule about keys that do not keep an `id` unique.
+const IDENTITY_RULE: u8 = 50;
 /// A lower limit with which reads that have one are tried too.
 const LOWER_LIMIT: u64 = 2;
 
 /// Proves every pattern of the model in memory, or shows why not. The same model gives the same certificate.
 pub fn prove(model: &Model) -> Certificate {
+    prove_with(model, |_| ())
+}
+
+/// The same; `turn` is called with each pattern before it is tried.
+pub fn prove_with(model: &Model, turn: impl Fn(&str)) -> Certificate {
+    prove_some(model, |pattern| {
+        turn(pattern);
+        true
+    })
+}
+
+/// The patterns that are `wanted`, on the data of the whole model.
+pub fn prove_some(model: &Model, wanted: impl Fn(&str) -> bool) -> Certificate {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build();
     let proof = async {
         let database = Database::open_partly(model).await.map_err(Fault::from);
-        certify(model, database.as_ref().map_err(Fault::clone), |_| ()).await
+        certify(model, database.as_ref().map_err(Fault::clone), wanted).await
     };
     runtime.expect("a runtime without threads needs nothing").block_on(proof)
 }
 
 /// The same on a database that has the model's tables, empty. `turn` is called with each pattern before it is tried.
 pub async fn prove_on(model: &Model, database: &Database, turn: impl Fn(&str)) -> Certificate {
-    certify(model, Ok(database), turn).await
+    let all = |pattern: &str| {
+        turn(pattern);
+        true
+    };
+    certify(model, Ok(database), all).await
 }
 
-async fn certify(model: &Model, database: Result<&Database, Fault>, turn: impl Fn(&str)) -> Certificate {
-    let mut findings = Vec::new();
+async fn certify(
+    model: &Model,
+    database: Result<&Database, Fault>,
+    wanted: impl Fn(&str) -> bool,
+) -> Certificate {
+    let concerns = concerns(model);
+    let mut findings: Vec<Finding> = two_templates(&concerns).collect();
     let data = self::data(model, &mut findings).await;
+    findings.extend(stored_twice(model, &data, &concerns).await);
     let mut refusals: Vec<Refusal> = too_large(model).collect();
     let (database, data) = match database {
         Ok(database) => (Some(database), load(model, database, data, &mut refusals).await),
@@ -61,11 +99,52 @@ async fn certify(model: &Model, database: Result<&Database, Fault>, turn: impl F
     findings.extend(expectation::collisions(model));
     let unused = refusals.iter().filter(|one| one.entity.is_none_or(|id| !is_used(model, id)));
     findings.extend(unused.map(|one| one.finding.clone()));
-    let concerns = concerns(model);
     let hot = extreme::hot_keys(model, &concerns);
-    let prover = Prover { model, database, beside: None, data, refusals, concerns, hot };
-    let patterns = prover.patterns(turn).await;
-    Certificate { model: model.name.value.clone(), items: prover.data.len(), findings, patterns }
+    let prover = Prover {
+        model,
+        database,
+        beside: None,
+        data: Cow::Borrowed(&data),
+        refusals: &refusals,
+        concerns: &concerns,
+        hot: &hot,
+    };
+    let neighbours = Neighbours::of(model);
+    let mut patterns = Vec::new();
+    for pattern in model.patterns.iter().filter(|pattern| wanted(&pattern.id.value)) {
+        patterns.push(prover.near(&neighbours, pattern).pattern(pattern).await);
+    }
+    Certificate { model: model.name.value.clone(), items: data.len(), findings, patterns }
+}
+
+/// An attribute with two values: what that does to the patterns is reported beside them, this is why.
+fn two_templates(concerns: &[Diagnostic]) -> impl Iterator<Item = Finding> {
+    let found = concerns.iter().filter(|one| one.rule.is_some_and(|rule| rule.0 == TEMPLATES_RULE));
+    found.map(|one| {
+        let other = one.related.first().map_or("", |(_, text)| text.as_str());
+        Finding::of(Fault::Gap(format!("{}: {other}, {}", one.message, one.label)))
+    })
+}
+
+/// Entities of which two items with the same `id` can be created.
+async fn stored_twice(model: &Model, data: &[SampleItem], concerns: &[Diagnostic]) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for id in model.entity_ids() {
+        let entity = model.entity(id);
+        let is_here = |one: &&Diagnostic| entity.span.contains(one.span);
+        let mut concerns = concerns.iter().filter(|one| one.rule.is_some_and(|rule| rule.0 == IDENTITY_RULE));
+        let Some((one, other)) = concerns.find(is_here).and_then(|_| adversary::doubles(model, id, data))
+        else {
+            continue;
+        };
+        if extreme::overwrites(model, &one, &other).await == Some(false) {
+            let parts = entity.identity.iter().filter_map(|name| one.get(name));
+            let id = parts.map(|value| plain_text(&value)).collect::<Vec<_>>().join(" ");
+            let fault = Fault::Twice { entity: entity.name.value.clone(), id };
+            findings.push(Finding { data: shown(model, &[one, other]), ..Finding::of(fault) });
+        }
+    }
+    findings
 }
 
 /// An item that the database refuses: the patterns that need such items fail, and no others.
@@ -91,17 +170,13 @@ fn concerns(model: &Model) -> Vec<Diagnostic> {
 /// The same on existing data, which is not changed.
 pub async fn certify_on(model: &Model, database: &Database, data: Vec<SampleItem>) -> Certificate {
     let beside = Database::open(model).await.ok();
-    let prover = Prover {
-        model,
-        database: Some(database),
-        beside,
-        data,
-        refusals: Vec::new(),
-        concerns: concerns(model),
-        hot: Vec::new(),
-    };
-    let patterns = prover.patterns(|_| ()).await;
-    let items = prover.data.len();
+    let concerns = concerns(model);
+    let prover = Prover::on_existing(model, database, beside.as_ref(), &data, &concerns);
+    let mut patterns = Vec::new();
+    for pattern in &model.patterns {
+        patterns.push(prover.pattern(pattern).await);
+    }
+    let items = data.len();
     Certificate { model: model.name.value.clone(), items, findings: Vec::new(), patterns }
 }
 
@@ -113,15 +188,8 @@ pub async fn try_reads<'m>(
     patterns: impl Iterator<Item = &'m Pattern>,
 ) -> Vec<PatternProof> {
     let beside = Database::open(model).await.ok();
-    let prover = Prover {
-        model,
-        database: Some(database),
-        beside,
-        data,
-        refusals: Vec::new(),
-        concerns: concerns(model),
-        hot: Vec::new(),
-    };
+    let concerns = concerns(model);
+    let prover = Prover::on_existing(model, database, beside.as_ref(), &data, &concerns);
     let mut proofs = Vec::new();
     for pattern in patterns {
         let plan = plan(model, pattern);
@@ -193,6 +261,7 @@ async fn load(
     refusals: &mut Vec<Refusal>,
 ) -> Vec<SampleItem> {
     let mut loaded: Vec<SampleItem> = Vec::new();
+    let mut positions: BTreeMap<ItemAddress, usize> = BTreeMap::new();
     let longest = adversary::longest(model, &data);
     let kept = data.len();
     for (position, item) in data.into_iter().chain(longest).enumerate() {
@@ -212,13 +281,12 @@ async fn load(
         if position >= kept {
             continue;
         }
-        let key = key_of(model, item.table, &item.values);
-        let earlier = loaded
-            .iter()
-            .position(|one| one.table == item.table && key_of(model, one.table, &one.values) == key);
-        match earlier {
-            Some(position) => loaded[position] = item,
-            None => loaded.push(item),
+        match positions.entry(address(model, item.table, &item.values).0) {
+            Entry::Occupied(earlier) => loaded[*earlier.get()] = item,
+            Entry::Vacant(free) => {
+                free.insert(loaded.len());
+                loaded.push(item);
+            }
         }
     }
     loaded
@@ -235,13 +303,13 @@ struct Prover<'m> {
     /// Holds the data; `None` if it could not be created.
     database: Option<&'m Database>,
     /// Where other data is tried; `None` if the database itself may hold it for a while.
-    beside: Option<Database>,
-    data: Vec<SampleItem>,
-    refusals: Vec<Refusal>,
+    beside: Option<&'m Database>,
+    data: Cow<'m, [SampleItem]>,
+    refusals: &'m [Refusal],
     /// Findings of the rules that the file does not allow.
-    concerns: Vec<Diagnostic>,
+    concerns: &'m [Diagnostic],
     /// Keys that get more load than a partition takes.
-    hot: Vec<HotKey>,
+    hot: &'m [HotKey],
 }
 
 /// An experiment, and its own data if it needs any.
@@ -250,15 +318,29 @@ struct Setup<'a> {
     data: Option<Vec<SampleItem>>,
 }
 
-impl Prover<'_> {
-    /// Calls `turn` with each pattern before it is tried.
-    async fn patterns(&self, turn: impl Fn(&str)) -> Vec<PatternProof> {
-        let mut proofs = Vec::new();
-        for pattern in &self.model.patterns {
-            turn(&pattern.id.value);
-            proofs.push(self.pattern(pattern).await);
-        }
-        proofs
+impl<'m> Prover<'m> {
+    /// On data that is not changed.
+    fn on_existing(
+        model: &'m Model,
+        database: &'m Database,
+        beside: Option<&'m Database>,
+        data: &'m [SampleItem],
+        concerns: &'m [Diagnostic],
+    ) -> Prover<'m> {
+        let data = Cow::Borrowed(data);
+        Prover { model, database: Some(database), beside, data, refusals: &[], concerns, hot: &[] }
+    }
+
+    /// The same on the items that requests of the pattern can find or move. A scan finds all.
+    fn near(&self, neighbours: &Neighbours, pattern: &Pattern) -> Prover<'m> {
+        let scans = plan(self.model, pattern).reads().any(|read| read.operation == ReadOperation::Scan);
+        let read = pattern.reads().flat_map(|(_, read)| read.entities.iter().map(|id| id.value));
+        let entities = read.chain(pattern.writes().map(|(_, write)| write.entity.value));
+        let data = match scans {
+            true => self.data.clone(),
+            false => Cow::Owned(neighbours.items(&self.data, entities)),
+        };
+        Prover { data, ..*self }
     }
 
     async fn pattern(&self, pattern: &Pattern) -> PatternProof {
@@ -282,11 +364,14 @@ impl Prover<'_> {
             if !paged {
                 proof.findings.extend(page::findings(self.model, pattern, &plan, &self.data).await);
             }
+            if proof.findings.is_empty() {
+                proof.findings.extend(self.in_crowd(pattern, &plan).await);
+            }
             proof.findings.extend(self.expired(pattern, &plan, database).await);
             proof.findings.extend(self.of_one_moment(pattern, &plan).await);
-            let throttled = extreme::throttled(self.model, pattern, &plan, &self.hot, &self.data);
+            let throttled = extreme::throttled(self.model, pattern, &plan, self.hot, &self.data);
             proof.findings.extend(throttled.await);
-            let laboratory = self.beside.as_ref().unwrap_or(database);
+            let laboratory = self.beside.unwrap_or(database);
             proof.findings.extend(expectation::findings(self.model, laboratory, pattern, &plan).await);
             proof.findings.extend(literal::findings(self.model, pattern, &plan, &self.data).await);
         }
@@ -304,6 +389,12 @@ impl Prover<'_> {
 
     /// A filter that the file declares, or allows with a reason, is part of what the pattern means.
     fn is_meant(&self, pattern: &Pattern, gap: &Gap) -> bool {
+        // A declared scan is what the pattern means, unless R1 has an error.
+        if *gap == Gap::Scans {
+            let mut concerns = self.concerns.iter().filter(|one| pattern.span.contains(one.span));
+            return !concerns
+                .any(|one| one.level == Level::Error && one.rule.is_some_and(|rule| rule.0 == SCAN_RULE));
+        }
         let Gap::SelectsByFilter { attributes } = gap else { return false };
         let declared = |name: &String| {
             let filters = pattern.reads().flat_map(|(_, read)| &read.filter);
@@ -338,6 +429,15 @@ impl Prover<'_> {
         found.iter().find(|one| key_of(self.model, item.table, one) == key)?;
         let fault = Fault::Expired { items: vec![name_of(self.model, item.table, &item.values)] };
         Some(Finding { fault, given, data: shown(self.model, std::slice::from_ref(item)), more: 0 })
+    }
+
+    /// A query among as many items as the file declares.
+    async fn in_crowd(&self, pattern: &Pattern, plan: &Plan) -> Option<Finding> {
+        let (_, read) = pattern.reads().next().filter(|_| pattern.grouping == Grouping::Single)?;
+        let plan = plan.reads().next().filter(|plan| self.is_keyed(plan))?;
+        let filters = self.filters(pattern, plan);
+        let read = PlannedRead { filters, ..PlannedRead::new(self.model, read, plan) };
+        crowd::findings(read, &self.data).await
     }
 
     async fn of_one_moment(&self, pattern: &Pattern, plan: &Plan) -> Option<Finding> {
@@ -393,7 +493,7 @@ impl Prover<'_> {
         database: &Database,
         data: Option<&[SampleItem]>,
     ) -> Trial {
-        match (data, &self.beside) {
+        match (data, self.beside) {
             (None, None) => experiment.run(self.model, database, &self.data).await,
             (None, Some(_)) => experiment.run_on(self.model, database, &self.data).await,
             (Some(data), None) => experiment.run(self.model, database, data).await,
@@ -458,7 +558,8 @@ impl Prover<'_> {
                 for given in given::tries(self.model, read.read, &self.data).into_iter().take(tries) {
                     for read in std::iter::once(read).chain(lower) {
                         let experiment = Experiment::Read { read, given: given.clone() };
-                        setups.push(Setup { experiment, data: None });
+                        let scans = plan.operation == ReadOperation::Scan;
+                        setups.push(Setup { experiment, data: scans.then(|| self.of_one_page()) });
                     }
                 }
                 Ok(setups)
@@ -477,6 +578,18 @@ impl Prover<'_> {
                 Ok(cases.map(setup).collect())
             }
         }
+    }
+
+    /// As many items as one page of a Scan holds.
+    fn of_one_page(&self) -> Vec<SampleItem> {
+        let mut bytes = 0;
+        let fits = |item: &&SampleItem| {
+            let size = size_bytes(&item.values);
+            let fits = bytes + size <= SCAN_BYTES_MAX;
+            bytes += if fits { size } else { 0 };
+            fits
+        };
+        self.data.iter().filter(fits).cloned().collect()
     }
 
     fn is_keyed(&self, plan: &ReadPlan) -> bool {

@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 
 use api::{ConsumedCapacity, QueryInput};
-use capacity::{ReadMode, read_units};
+use capacity::{ReadMode, read_units, scan_units};
 use item::Item;
 use model::diagnostic::counted;
 use model::meaning;
@@ -361,6 +361,9 @@ fn predicted_request(read: PlannedRead<'_>, items: &[&Values], returned: u64) ->
         None => size_bytes(item),
     });
     let bytes: Vec<usize> = bytes.collect();
+    if read.plan.operation == ReadOperation::Scan {
+        return Units::of_table(scan_units(bytes.iter().sum(), predict::partitions(table), mode(read)));
+    }
     // A filter can make the reader ask for several pages of `limit` items.
     let page = if pages_on(read) { limit(read) } else { usize::MAX };
     let parts = bytes.chunks(page.clamp(1, bytes.len().max(1)));

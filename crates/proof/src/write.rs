@@ -138,7 +138,8 @@ async fn stored_faults(
     Ok(faults)
 }
 
-async fn stored(
+/// The item with this key, as it is stored.
+pub async fn stored(
     model: &Model,
     database: &Database,
     table: TableId,

@@ -1,6 +1,6 @@
 //! The parameters of a function: what its requests need, in the order in which they need it.
 
-use item::{Value as Stored, ValueBuf};
+use item::{Number, Value as Stored, ValueBuf};
 use model::Model;
 use model::model::{Entity, EntityId, Grouping, Pattern, Table};
 use model::plan::{Plan, plan};
@@ -58,6 +58,8 @@ pub struct Parameters {
     asked: Vec<(Origin, usize, Option<EntityId>, Value)>,
     /// What the elements of lists are called.
     elements: Vec<String>,
+    /// Items that are written whole, with their entity: what has the same name in another entity is theirs.
+    items: Vec<(String, EntityId, Vec<Field>)>,
     /// Values go into the fields of a list's elements.
     element: Option<(String, Vec<(Field, Origin)>)>,
 }
@@ -80,9 +82,10 @@ impl Parameters {
     }
 
     /// The item of an entity: its variable.
-    pub fn item(&mut self, wanted: &str, record: &str) -> String {
+    pub fn item(&mut self, wanted: &str, record: &Record) -> String {
         let name = self.free(wanted);
-        let kind = ParameterKind::Record(record.to_owned());
+        let kind = ParameterKind::Record(record.name.clone());
+        self.items.extend(self.entity.map(|entity| (name.clone(), entity, record.fields.clone())));
         self.list.push(Parameter { name: name.clone(), kind, role: Role::Item(self.step) });
         name
     }
@@ -131,6 +134,24 @@ impl Parameters {
         self.named(&wanted, origin, entity, attribute)
     }
 
+    /// The attribute of an item of another entity that the same request writes whole: a like has the id of its photo.
+    pub fn of_item(&self, entity: &Entity, attribute: &str) -> Option<Value> {
+        if self.element.is_some() {
+            return None;
+        }
+        let kind = Kind::of(entity.attribute(attribute)?.kind);
+        let mut others = self.items.iter().filter(|(_, other, _)| Some(*other) != self.entity);
+        others.find_map(|(variable, _, fields)| {
+            let field = fields.iter().find(|field| field.attribute == attribute)?;
+            (field.kind == kind && !field.optional).then(|| Value::Field {
+                of: variable.clone(),
+                name: field.name.clone(),
+                kind,
+                optional: false,
+            })
+        })
+    }
+
     pub fn named(&mut self, wanted: &str, origin: Origin, entity: &Entity, attribute: &str) -> Value {
         let (mut kind, mut values) = (Kind::Text, Vec::new());
         let field = entity.attribute(attribute).map(|one| record::field(one, wanted.to_owned()));
@@ -166,7 +187,10 @@ impl Parameters {
         let name = self.free(wanted);
         let value = Value::Variable { name: name.clone(), kind };
         self.asked.push((origin.clone(), self.step, self.entity, value.clone()));
-        let kind = ParameterKind::Value { kind, values };
+        // A counter counts by one.
+        let counts = matches!(origin, Origin::Added(_)) && matches!(kind, Kind::Number | Kind::Integer);
+        let default = counts.then(|| Stored::N(Number::from(1u64)));
+        let kind = ParameterKind::Value { kind, values, default };
         self.list.push(Parameter { name, kind, role: Role::Value(self.step, origin) });
         value
     }

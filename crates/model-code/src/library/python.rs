@@ -1,4 +1,4 @@
-//! Python with boto3's resource: dataclasses, and functions with type hints.
+//! Python with boto3's resource: dataclasses or Pydantic's models, and a class with a method for each pattern.
 
 use std::fmt::Write as _;
 
@@ -6,11 +6,12 @@ use item::Value as Stored;
 use model::predicate::Operator;
 
 use super::call::{Argument, Call, Row};
-use super::case::snake;
-use super::writer::{self, Member, atom, line, list, table_variable, tight, unreserved, used_of};
+use super::case::{pascal, snake};
+use super::writer::{self, Member, atom, indented, line, list, table_variable, tight, unreserved, used_of};
 use super::{
-    Body, Each, Field, Found, Function, Kind, Library, Loop, Pages, ParameterKind, Part, Piece, Read,
-    ReadOperation, Reader, Record, Request, Source, Step, Test, TextForm, Value, Verb, View, Write,
+    Body, Each, Field, Found, Function, Kind, Library, Loop, Pages, Parameter, ParameterKind, Part, Piece,
+    Read, ReadOperation, Reader, Record, Request, Source, Step, Test, TextForm, Value, Verb, View, Write,
+    WrittenFunction,
 };
 use crate::boto3::{bytes, inside, string};
 use crate::layout::Doc;
@@ -20,19 +21,22 @@ const ITEM: &str = "dict[str, Any]";
 
 /// Words of the language, and names that the modules use themselves.
 #[rustfmt::skip]
-const RESERVED: [&str; 57] = [
+const RESERVED: [&str; 59] = [
     "and", "as", "assert", "async", "await", "break", "class", "continue", "def", "del", "elif", "else", "except",
     "False", "finally", "for", "from", "global", "if", "import", "in", "is", "lambda", "list", "None", "nonlocal",
     "not", "or", "pass", "raise", "return", "set", "True", "try", "while", "with", "yield", "type",
     "bool", "boto3", "bytes", "chr", "crc32", "dataclass", "dict", "format", "int", "len", "max", "next", "ord",
-    "random", "range", "replace", "str", "time", "tuple",
+    "page", "random", "range", "replace", "self", "str", "time", "tuple",
 ];
 
 /// Types that the modules use, so that a record has another name.
-const TYPES: [&str; 9] =
-    ["Any", "Context", "Decimal", "Found", "Generic", "Literal", "Page", "RuntimeError", "TypeVar"];
+#[rustfmt::skip]
+const TYPES: [&str; 14] = [
+    "Any", "BaseModel", "ClientError", "ConditionFailed", "Context", "Decimal", "Exception", "Found", "Generic",
+    "Iterator", "Literal", "Page", "RuntimeError", "TypeVar",
+];
 
-const PRELUDE: [(&str, &str); 7] = [
+const PRELUDE: [(&str, &str); 8] = [
     (
         "Page(",
         "
@@ -46,6 +50,35 @@ class Page(Generic[Found]):
 
     items: Found
     next: dict[str, Any] | None
+",
+    ),
+    (
+        "_conditions(",
+        "
+
+class ConditionFailed(Exception):
+    \"\"\"A condition of a write did not hold, so nothing was written.\"\"\"
+
+    def __init__(self, pattern: str, writes: list[int]) -> None:
+        super().__init__(f\"{pattern}: a condition did not hold\")
+        self.pattern = pattern
+        # The positions of the writes whose condition it was: [0] if there is one write.
+        self.writes = writes
+
+
+@contextmanager
+def _conditions(pattern: str) -> Iterator[None]:
+    try:
+        yield
+    except ClientError as error:
+        if error.response[\"Error\"][\"Code\"] == \"ConditionalCheckFailedException\":
+            raise ConditionFailed(pattern, [0]) from error
+        answer: Any = error.response
+        reasons = enumerate(answer.get(\"CancellationReasons\", []))
+        writes = [at for at, reason in reasons if reason.get(\"Code\") == \"ConditionalCheckFailed\"]
+        if writes:
+            raise ConditionFailed(pattern, writes) from error
+        raise
 ",
     ),
     (
@@ -101,7 +134,9 @@ def _before(text: str) -> str:
         "_batch_get(",
         "
 
-def _batch_get(keys: list[tuple[str, dict[str, Any]]], consistent: bool = False) -> list[dict[str, Any]]:
+def _batch_get(
+    dynamodb: Any, keys: list[tuple[str, dict[str, Any]]], consistent: bool = False
+) -> list[dict[str, Any]]:
     \"\"\"Gets a hundred at a time, and what was left unprocessed again.\"\"\"
     items: list[dict[str, Any]] = []
     for begin in range(0, len(keys), 100):
@@ -124,8 +159,8 @@ def _batch_get(keys: list[tuple[str, dict[str, Any]]], consistent: bool = False)
     ),
 ];
 
-pub fn source(library: &Library) -> String {
-    let python = Python { library };
+pub fn source(library: &Library, validates: bool) -> String {
+    let python = Python { library, validates };
     let mut body = String::new();
     for record in library.records.iter().filter(|record| !record.fields.is_empty()) {
         body.push_str(&python.record(record));
@@ -155,9 +190,7 @@ pub fn source(library: &Library) -> String {
     for reader in &library.readers {
         functions.push_str(&python.item_reader(reader));
     }
-    for function in &library.functions {
-        functions.push_str(&python.function(function));
-    }
+    functions.push_str(&python.class());
     let prelude = used_of(&functions, &PRELUDE);
     let all = format!("{prelude}{body}{functions}");
     python.header(&all) + &all
@@ -165,20 +198,25 @@ pub fn source(library: &Library) -> String {
 
 /// A module whose `CALLS` has a call for each pattern.
 pub fn calls(library: &Library, calls: &[Call]) -> String {
-    let mut text = String::from("CALLS = {\n");
+    let class = class_name(library);
+    let mut text = format!("CALLS: dict[str, Callable[[{class}], object]] = {{\n");
     for (call, _, function, written) in library.called(calls) {
         let given = written.parameters.iter().zip(&call.arguments);
         let arguments =
             given.map(|(parameter, argument)| argument_doc(library, &parameter.kind, argument)).collect();
-        let doc =
-            list(&format!("{}: lambda: {}(", string(&call.pattern), ident(&function.name)), arguments, ")");
+        let doc = list(
+            &format!("{}: lambda library: library.{}(", string(&call.pattern), ident(&function.name)),
+            arguments,
+            ")",
+        );
         let printed = line(&doc, 1, STEP);
         let _ = writeln!(text, "{},", printed.trim_end());
     }
     text.push_str("}\n");
-    let decimal = if text.contains("Decimal(") { "from decimal import Decimal\n\n" } else { "" };
+    let decimal = if text.contains("Decimal(") { "from decimal import Decimal\n" } else { "" };
     format!(
-        "\"\"\"Each function of {} with values of the example data.\"\"\"\n\n{decimal}from {} import *\n\n{text}",
+        "\"\"\"Each function of {} with values of the example data.\"\"\"\n\n\
+         from collections.abc import Callable\n{decimal}\nfrom {} import *\n\n{text}",
         library.name, library.name
     )
 }
@@ -206,6 +244,15 @@ fn row_doc(library: &Library, row: &Row) -> Doc {
 
 struct Python<'l> {
     library: &'l Library,
+    /// Whether records are Pydantic's models.
+    validates: bool,
+}
+
+/// The class whose methods are the patterns.
+fn class_name(library: &Library) -> String {
+    let name = type_name(&pascal(&library.name));
+    let is_taken = library.records.iter().any(|record| type_name(&record.name) == name);
+    if is_taken { format!("{name}Table") } else { name }
 }
 
 impl Python<'_> {
@@ -219,6 +266,8 @@ impl Python<'_> {
         };
         import(text.contains("random."), "import random");
         import(text.contains("time."), "import time");
+        import(text.contains("Iterator["), "from collections.abc import Iterator");
+        import(text.contains("@contextmanager"), "from contextlib import contextmanager");
         import(
             text.contains("@dataclass"),
             if text.contains("replace(") {
@@ -244,20 +293,57 @@ impl Python<'_> {
             self.library.description.as_deref().map(|text| format!(": {}", documentation(text)));
         let mut header = format!(
             "\"\"\"The access patterns of {}{}.\n\nWritten by `lodestone model code`.\n\"\"\"\n\n\
-             from __future__ import annotations\n\n{imports}\nimport boto3\n\n\
-             dynamodb: Any = boto3.resource(\"dynamodb\")\n",
+             from __future__ import annotations\n\n{imports}\nimport boto3\n",
             documentation(&self.library.title),
             description.unwrap_or_default().trim_end_matches('.'),
         );
-        for table in &self.library.tables {
-            let variable = table_variable(self.library, table);
-            let _ = writeln!(header, "{variable} = dynamodb.Table({})", string(table));
+        if text.contains("ClientError") {
+            header.push_str("from botocore.exceptions import ClientError\n");
+        }
+        if text.contains("(BaseModel)") {
+            header.push_str("from pydantic import BaseModel\n");
         }
         header
     }
 
+    /// The class with the table's client and a method for each pattern.
+    fn class(&self) -> String {
+        let tables = || self.library.tables.iter().map(|table| (table_variable(self.library, table), table));
+        let named =
+            |(variable, table): (String, &String)| atom(format!("{variable}: str = {}", string(table)));
+        let parameters = ["self", "dynamodb: Any = None"].map(atom).into_iter().chain(tables().map(named));
+        let head = list("def __init__(", parameters.collect(), ") -> None:");
+        let mut text = format!(
+            "\n\nclass {}:\n    \"\"\"The access patterns, on boto3's resource and tables of these names.\"\"\"\n\n{}",
+            class_name(self.library),
+            line(&head, 1, STEP)
+        );
+        text.push_str("        self.dynamodb: Any = dynamodb or boto3.resource(\"dynamodb\")\n");
+        for (variable, _) in tables() {
+            let _ = writeln!(text, "        self.{variable}: Any = self.dynamodb.Table({variable})");
+        }
+        for function in &self.library.functions {
+            text.push('\n');
+            text.push_str(&indented(&self.function(function), STEP));
+        }
+        text
+    }
+
+    fn table(&self, table: &str) -> String {
+        format!("self.{}", table_variable(self.library, table))
+    }
+
+    /// The table's name in a request to several.
+    fn table_name(&self, table: &str) -> Doc {
+        atom(format!("{}.name", self.table(table)))
+    }
+
     fn record(&self, record: &Record) -> String {
-        let mut text = format!("\n\n@dataclass(kw_only=True)\nclass {}:\n", type_name(&record.name));
+        let name = type_name(&record.name);
+        let mut text = match self.validates {
+            true => format!("\n\nclass {name}(BaseModel):\n"),
+            false => format!("\n\n@dataclass(kw_only=True)\nclass {name}:\n"),
+        };
         if !record.comment.is_empty() {
             let _ = writeln!(text, "    \"\"\"{}\"\"\"\n", documentation(&record.comment));
         }
@@ -314,31 +400,70 @@ impl Python<'_> {
         let written = match &function.written {
             Ok(written) => written,
             Err(why) => {
-                return format!("\n\n# {}: no function, because {why}.\n", function.pattern);
+                return format!("# {}: no function, because {why}.\n", function.pattern);
             }
         };
-        let parameters = written.parameters.iter().map(|parameter| {
+        let (result, mut body) = self.body(&written.body, 1);
+        if written.has_condition() {
+            let pattern = string(&function.pattern);
+            body = format!("    with _conditions({pattern}):\n{}", indented(&body, STEP));
+        }
+        let comments: Vec<String> = function.comments.iter().map(|line| documentation(line)).collect();
+        let documentation = match comments.as_slice() {
+            [one] => format!("    \"\"\"{one}\"\"\"\n"),
+            several => format!("    \"\"\"{}\n    \"\"\"\n", several.join("\n\n    ")),
+        };
+        let head = self.head(&ident(&function.name), written, &result, |_| true);
+        let pages = self.pages(function, written, &result);
+        format!("{head}{documentation}{body}{pages}")
+    }
+
+    /// The line that begins a method with these parameters.
+    fn head(
+        &self,
+        name: &str,
+        written: &WrittenFunction,
+        result: &str,
+        wanted: impl Fn(&Parameter) -> bool,
+    ) -> String {
+        let all = written.with_defaults().filter(|(parameter, _)| wanted(parameter));
+        let parameters = all.map(|(parameter, may_be_left_out)| {
             let name = ident(&parameter.name);
             atom(match &parameter.kind {
-                ParameterKind::Value { kind, values } => format!("{name}: {}", type_of(*kind, values)),
+                ParameterKind::Value { kind, values, default } => {
+                    let default = default.as_ref().filter(|_| may_be_left_out);
+                    let exact = *kind != Kind::Integer;
+                    let default = default.map(|one| format!(" = {}", stored(one, exact).text(0, 0, STEP)));
+                    format!("{name}: {}{}", type_of(*kind, values), default.unwrap_or_default())
+                }
                 ParameterKind::Record(record) => format!("{name}: {}", type_name(record)),
                 ParameterKind::Records(record) => format!("{name}: list[{}]", type_name(record)),
                 ParameterKind::Limit(limit) => format!("{name}: int = {limit}"),
                 ParameterKind::Start => format!("{name}: {ITEM} | None = None"),
             })
         });
-        let (result, body) = self.body(&written.body, 1);
-        let head = list(
-            &format!("def {}(", ident(&function.name)),
-            parameters.collect(),
-            &format!(") -> {result}:"),
-        );
-        let comments: Vec<String> = function.comments.iter().map(|line| documentation(line)).collect();
-        let documentation = match comments.as_slice() {
-            [one] => format!("    \"\"\"{one}\"\"\"\n"),
-            several => format!("    \"\"\"{}\n    \"\"\"\n", several.join("\n\n    ")),
-        };
-        format!("\n\n{}{documentation}{body}", line(&head, 0, STEP))
+        let parameters = [atom("self")].into_iter().chain(parameters).collect();
+        line(&list(&format!("def {name}("), parameters, &format!(") -> {result}:")), 0, STEP)
+    }
+
+    /// A second method for a pattern that is read by pages: all of them, one request each.
+    fn pages(&self, function: &Function, written: &WrittenFunction, result: &str) -> String {
+        let found = result.strip_prefix("Page[").and_then(|rest| rest.strip_suffix(']'));
+        let (Some(found), name) = (found, format!("{}_pages", function.name)) else { return String::new() };
+        let is_asked = |parameter: &Parameter| parameter.kind != ParameterKind::Start;
+        let head = self.head(&name, written, &format!("Iterator[{found}]"), is_asked);
+        let given = written.parameters.iter().map(|parameter| {
+            let name = ident(&parameter.name);
+            atom(format!("{name}={name}"))
+        });
+        let call = list(&format!("page = self.{}(", ident(&function.name)), given.collect(), ")");
+        format!(
+            "\n{head}    \"\"\"All pages of `{}`, one request each.\"\"\"\n    \
+             start: {ITEM} | None = None\n    while True:\n{}        yield page.items\n        \
+             if page.next is None:\n            return\n        start = page.next\n",
+            ident(&function.name),
+            line(&call, 2, STEP)
+        )
     }
 
     /// The type of the result, and the statements.
@@ -356,27 +481,30 @@ impl Python<'_> {
             Body::Transaction(steps) => {
                 let items = self.steps(steps, |write| self.transact(write));
                 let items = Doc::named("TransactItems=", list("[", items, "]"));
-                let call = tight("dynamodb.meta.client.transact_write_items(", vec![items], ")");
+                let call = tight("self.dynamodb.meta.client.transact_write_items(", vec![items], ")");
                 (none, line(&call, depth, STEP))
             }
             Body::BatchWrite(steps) => (none, self.batch_write(steps)),
             Body::TransactionGet { steps, found } => {
                 let items = self.steps(steps, |get| {
-                    let members =
-                        vec![named("TableName", atom(string(&get.table))), named("Key", self.map(&get.key))];
+                    let members = vec![
+                        named("TableName", self.table_name(&get.table)),
+                        named("Key", self.map(&get.key)),
+                    ];
                     list("{", vec![named("Get", list("{", members, "}"))], "}")
                 });
                 let items = Doc::named("TransactItems=", list("[", items, "]"));
-                let call = tight("answer = dynamodb.meta.client.transact_get_items(", vec![items], ")");
+                let call = tight("answer = self.dynamodb.meta.client.transact_get_items(", vec![items], ")");
                 let kept =
                     "    items = [one[\"Item\"] for one in answer[\"Responses\"] if \"Item\" in one]\n";
                 let (kind, result) = self.found(found, "items");
                 (kind, line(&call, depth, STEP) + kept + &line(&Doc::named("return ", result), depth, STEP))
             }
             Body::BatchGet { steps, found } => {
-                let keys = self
-                    .steps(steps, |get| list("(", vec![atom(string(&get.table)), self.map(&get.key)], ")"));
-                let mut arguments = vec![list("[", keys, "]")];
+                let keys = self.steps(steps, |get| {
+                    list("(", vec![self.table_name(&get.table), self.map(&get.key)], ")")
+                });
+                let mut arguments = vec![atom("self.dynamodb"), list("[", keys, "]")];
                 if steps.iter().any(|step| step.action.consistent) {
                     arguments.push(atom("consistent=True"));
                 }
@@ -401,7 +529,7 @@ impl Python<'_> {
         let mut text = String::new();
         let mut last = None;
         for step in steps {
-            let table = table_variable(self.library, &step.action.request.table);
+            let table = self.table(&step.action.request.table);
             if last.as_ref() != Some(&table) {
                 let _ = writeln!(text, "    with {table}.batch_writer() as batch:");
             }
@@ -426,7 +554,7 @@ impl Python<'_> {
 
     fn read(&self, read: &Read) -> (String, String) {
         let method = snake(read.operation.name());
-        let callee = format!("{}.{method}", table_variable(self.library, &read.request.table));
+        let callee = format!("{}.{method}", self.table(&read.request.table));
         let arguments = self.arguments(&read.request, None);
         if read.loops.is_empty() && read.pages != Pages::All {
             return self.read_once(read, &callee, arguments);
@@ -545,7 +673,7 @@ impl Python<'_> {
 
     fn write(&self, write: &Write) -> Doc {
         let method = snake(write.verb.operation());
-        let callee = format!("{}.{method}(", table_variable(self.library, &write.request.table));
+        let callee = format!("{}.{method}(", self.table(&write.request.table));
         list(&callee, self.arguments(&write.request, self.item(write)), ")")
     }
 
@@ -554,17 +682,20 @@ impl Python<'_> {
         let Verb::Put { entity, variable, with, .. } = &write.verb else { return None };
         let mut of = ident(variable);
         if !with.is_empty() {
-            let with: Vec<String> = with
-                .iter()
-                .map(|(name, value)| format!(", {}={}", ident(name), self.inline(value)))
-                .collect();
-            of = format!("replace({of}{})", with.concat());
+            let with = with.iter().map(|(name, value)| (ident(name), self.inline(value)));
+            of = if self.validates {
+                let with: Vec<String> = with.map(|(name, value)| format!("\"{name}\": {value}")).collect();
+                format!("{of}.model_copy(update={{{}}})", with.join(", "))
+            } else {
+                let with: Vec<String> = with.map(|(name, value)| format!(", {name}={value}")).collect();
+                format!("replace({of}{})", with.concat())
+            };
         }
         Some(atom(format!("{}_to_item({of})", self.library.entities[*entity].name)))
     }
 
     fn transact(&self, write: &Write) -> Doc {
-        let mut members = vec![named("TableName", atom(string(&write.request.table)))];
+        let mut members = vec![named("TableName", self.table_name(&write.request.table))];
         members.extend(
             self.members(&write.request, self.item(write)).into_iter().map(|(name, doc)| named(name, doc)),
         );

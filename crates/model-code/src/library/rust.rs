@@ -335,7 +335,7 @@ impl Rust<'_> {
         for parameter in &written.parameters {
             let name = ident(&parameter.name);
             parameters.push(match &parameter.kind {
-                ParameterKind::Value { kind, values } => {
+                ParameterKind::Value { kind, values, .. } => {
                     if !values.is_empty() {
                         comments.push(format!("`{name}`: {}.", one_of(values)));
                     }

@@ -1,4 +1,5 @@
-//! TypeScript with the document client of the JavaScript SDK version 3.
+//! TypeScript with the document client of the JavaScript SDK version 3: interfaces or zod's schemas, and a class with a
+//! method for each pattern.
 
 use std::fmt::Write as _;
 
@@ -6,11 +7,12 @@ use item::Value as Stored;
 use model::predicate::Operator;
 
 use super::call::{Argument, Call, Row};
-use super::case::camel;
-use super::writer::{self, Member, atom, line, table_variable, unreserved, used_of};
+use super::case::{camel, pascal};
+use super::writer::{self, Member, atom, indented, line, table_variable, unreserved, used_of};
 use super::{
-    Body, Each, EntityItem, Field, Found, Function, Kind, Library, Loop, Pages, ParameterKind, Part, Piece,
-    Read, ReadOperation, Record, Request, Source, Step, Test, TextForm, Value, Verb, Write,
+    Body, Each, EntityItem, Field, Found, Function, Kind, Library, Loop, Pages, Parameter, ParameterKind,
+    Part, Piece, Read, ReadOperation, Record, Request, Source, Step, Test, TextForm, Value, Verb, Write,
+    WrittenFunction,
 };
 use crate::javascript::{command, is_identifier, property, string};
 use crate::layout::Doc;
@@ -19,28 +21,33 @@ const STEP: usize = 2;
 const ITEM: &str = "Record<string, any>";
 
 #[rustfmt::skip]
-const RESERVED: [&str; 49] = [
+const RESERVED: [&str; 52] = [
     "arguments", "await", "break", "case", "catch", "class", "const", "continue", "debugger", "default", "delete", "do",
     "else", "enum", "eval", "export", "extends", "false", "finally", "for", "function", "if", "implements", "import",
     "in", "instanceof", "interface", "let", "new", "null", "package", "private", "protected", "public", "return",
     "static", "super", "switch", "this", "throw", "true", "try", "typeof", "var", "void", "while", "with", "yield",
-    "documents",
+    "documents", "error", "failed", "page",
 ];
 
 /// Types that the modules use, so that a record has another name.
-const TYPES: [&str; 9] = [
+const TYPES: [&str; 14] = [
+    "AsyncGenerator",
+    "ConditionFailed",
+    "ConditionalCheckFailedException",
     "DynamoDBClient",
     "DynamoDBDocumentClient",
+    "Error",
     "Page",
     "Promise",
     "QueryCommandOutput",
     "Record",
     "ScanCommandOutput",
     "Set",
+    "TransactionCanceledException",
     "Uint8Array",
 ];
 
-const PRELUDE: [(&str, &str); 7] = [
+const PRELUDE: [(&str, &str); 8] = [
     (
         "Page<",
         "
@@ -48,6 +55,31 @@ const PRELUDE: [(&str, &str); 7] = [
 export interface Page<Found> {
   items: Found;
   next?: Record<string, any>;
+}
+",
+    ),
+    (
+        "failed(",
+        "
+/** A condition of a write did not hold, so nothing was written. */
+export class ConditionFailed extends Error {
+  /** `writes` are the positions of the writes whose condition it was: [0] if there is one write. */
+  constructor(
+    readonly pattern: string,
+    readonly writes: number[],
+    cause: Error,
+  ) {
+    super(`${pattern}: a condition did not hold`, { cause });
+    this.name = \"ConditionFailed\";
+  }
+}
+
+function failed(pattern: string, error: unknown): unknown {
+  if (error instanceof ConditionalCheckFailedException) return new ConditionFailed(pattern, [0], error);
+  if (!(error instanceof TransactionCanceledException)) return error;
+  const reasons = error.CancellationReasons ?? [];
+  const writes = reasons.flatMap(({ Code }, at) => (Code === \"ConditionalCheckFailed\" ? [at] : []));
+  return writes.length > 0 ? new ConditionFailed(pattern, writes, error) : error;
 }
 ",
     ),
@@ -189,24 +221,24 @@ pub fn source(library: &Library) -> String {
             line(&doc, 1, STEP)
         );
     }
-    for function in &library.functions {
-        body.push_str(&script.function(function));
-    }
+    body.push_str(&script.class());
     let body = used_of(&body, &PRELUDE) + &body;
     script.header(&body) + &body
 }
 
 /// A module whose `calls` has a call for each pattern.
 pub fn calls(library: &Library, calls: &[Call]) -> String {
-    let mut text = String::from("export const calls: Record<string, () => Promise<unknown>> = {\n");
+    let class = class_name(library);
+    let mut text =
+        format!("export const calls: Record<string, (library: {class}) => Promise<unknown>> = {{\n");
     for (call, _, function, _) in library.called(calls) {
         let arguments = call.arguments.iter().map(|argument| argument_doc(library, argument)).collect();
-        let open = format!("{}: () => library.{}(", string(&call.pattern), ident(&function.name));
+        let open = format!("{}: (library) => library.{}(", string(&call.pattern), ident(&function.name));
         let printed = line(&group(&open, arguments, ")"), 1, STEP);
         let _ = writeln!(text, "{},", printed.trim_end());
     }
     format!(
-        "// Each function of {} with values of the example data.\n\nimport * as library from \"./{}.js\";\n\n{text}}};\n",
+        "// Each function of {} with values of the example data.\n\nimport {{ {class} }} from \"./{}.js\";\n\n{text}}};\n",
         library.name, library.name
     )
 }
@@ -245,6 +277,13 @@ fn interface(record: &Record) -> String {
     text + "}\n"
 }
 
+/// The class whose methods are the patterns.
+fn class_name(library: &Library) -> String {
+    let name = type_name(&pascal(&library.name));
+    let is_taken = library.records.iter().any(|record| type_name(&record.name) == name);
+    if is_taken { format!("{name}Table") } else { name }
+}
+
 struct TypeScript<'l> {
     library: &'l Library,
 }
@@ -258,20 +297,44 @@ impl TypeScript<'_> {
         imports.extend(outputs.into_iter().filter(|output| text.contains(&output["type".len()..])));
         let imports =
             object("import {", imports.into_iter().map(atom).collect(), "} from \"@aws-sdk/lib-dynamodb\";");
+        let mut clients = vec!["DynamoDBClient"];
+        let errors = ["ConditionalCheckFailedException", "TransactionCanceledException"];
+        clients.extend(errors.into_iter().filter(|error| text.contains(error)));
+        let clients = object(
+            "import {",
+            clients.into_iter().map(atom).collect(),
+            "} from \"@aws-sdk/client-dynamodb\";",
+        );
         let description = self.library.description.as_deref().map(|text| format!(": {}", comment(text)));
         let mut header = format!(
             "// The access patterns of {}{}.\n// Written by `lodestone model code`.\n\n\
-             import {{ DynamoDBClient }} from \"@aws-sdk/client-dynamodb\";\n{}\n\
-             const documents = DynamoDBDocumentClient.from(new DynamoDBClient({{}}));\n",
+             {}{}",
             comment(&self.library.title),
             description.unwrap_or_default().trim_end_matches('.'),
+            line(&clients, 0, STEP),
             line(&imports, 0, STEP),
+        );
+        header.truncate(header.trim_end().len());
+        header + "\n"
+    }
+
+    /// The class with the client, the tables' names, and a method for each pattern.
+    fn class(&self) -> String {
+        let client = "DynamoDBDocumentClient.from(new DynamoDBClient({}))";
+        let mut text = format!(
+            "\n/** The access patterns, on a document client and tables of these names. */\nexport class {} {{\n  \
+             constructor(\n    private readonly documents: DynamoDBDocumentClient = {client},\n",
+            class_name(self.library)
         );
         for table in &self.library.tables {
             let variable = camel(&table_variable(self.library, table));
-            let _ = writeln!(header, "const {variable} = {};", string(table));
+            let _ = writeln!(text, "    private readonly {variable} = {},", string(table));
         }
-        header
+        text.push_str("  ) {}\n");
+        for function in &self.library.functions {
+            text.push_str(&indented(&self.function(function), STEP));
+        }
+        text + "}\n"
     }
 
     fn item_writer(&self, entity: &EntityItem) -> String {
@@ -305,25 +368,59 @@ impl TypeScript<'_> {
                 return format!("\n// {}: no function, because {}.\n", function.pattern, comment(why));
             }
         };
-        let parameters = written.parameters.iter().map(|parameter| {
+        let (result, mut body) = self.body(&written.body, 1);
+        if written.has_condition() {
+            let pattern = string(&function.pattern);
+            body = format!(
+                "  try {{\n{}  }} catch (error) {{\n    throw failed({pattern}, error);\n  }}\n",
+                indented(&body, STEP)
+            );
+        }
+        let head = group(
+            &format!("async {}(", ident(&function.name)),
+            self.parameters(written, |_| true),
+            &format!("): Promise<{result}> {{"),
+        );
+        let comments: Vec<String> = function.comments.iter().map(|line| comment(line)).collect();
+        let comments = format!("\n/**\n * {}\n */\n", comments.join("\n * "));
+        let pages = self.pages(function, written, &result);
+        format!("{comments}{}{body}}}\n{pages}", line(&head, 0, STEP))
+    }
+
+    fn parameters(&self, written: &WrittenFunction, wanted: impl Fn(&Parameter) -> bool) -> Vec<Doc> {
+        let all = written.with_defaults().filter(|(parameter, _)| wanted(parameter));
+        let parameters = all.map(|(parameter, may_be_left_out)| {
             let name = ident(&parameter.name);
             atom(match &parameter.kind {
-                ParameterKind::Value { kind, values } => format!("{name}: {}", type_of(*kind, values)),
+                ParameterKind::Value { kind, values, default } => {
+                    let default = default.as_ref().filter(|_| may_be_left_out);
+                    let default = default.map(|one| format!(" = {}", stored(one).text(0, 0, STEP)));
+                    format!("{name}: {}{}", type_of(*kind, values), default.unwrap_or_default())
+                }
                 ParameterKind::Record(record) => format!("{name}: {}", type_name(record)),
                 ParameterKind::Records(record) => format!("{name}: {}[]", type_name(record)),
                 ParameterKind::Limit(limit) => format!("{name} = {limit}"),
                 ParameterKind::Start => format!("{name}?: {ITEM}"),
             })
         });
-        let (result, body) = self.body(&written.body, 1);
-        let head = group(
-            &format!("export async function {}(", ident(&function.name)),
-            parameters.collect(),
-            &format!("): Promise<{result}> {{"),
-        );
-        let comments: Vec<String> = function.comments.iter().map(|line| comment(line)).collect();
-        let comments = format!("\n/**\n * {}\n */\n", comments.join("\n * "));
-        format!("{comments}{}{body}}}\n", line(&head, 0, STEP))
+        parameters.collect()
+    }
+
+    /// A second method for a pattern that is read by pages: all of them, one request each.
+    fn pages(&self, function: &Function, written: &WrittenFunction, result: &str) -> String {
+        let found = result.strip_prefix("Page<").and_then(|rest| rest.strip_suffix('>'));
+        let Some(found) = found else { return String::new() };
+        let name = ident(&function.name);
+        let asked = self.parameters(written, |parameter| parameter.kind != ParameterKind::Start);
+        let head = group(&format!("async *{name}Pages("), asked, &format!("): AsyncGenerator<{found}> {{"));
+        let given: Vec<String> = written.parameters.iter().map(|parameter| ident(&parameter.name)).collect();
+        format!(
+            "\n/** All pages of `{name}`, one request each. */\n{}  let start: {ITEM} | undefined;\n  do {{\n    \
+             const page: {result} = await this.{name}({});\n    yield page.items;\n    start = page.next;\n  \
+             }} while (start);\n}}\n",
+            line(&head, 0, STEP),
+            given.join(", ")
+        )
     }
 
     fn body(&self, body: &Body, depth: usize) -> (String, String) {
@@ -369,7 +466,7 @@ impl TypeScript<'_> {
                 });
                 let parts = ended(&group("const parts = [", parts, "]"), depth);
                 let send = "  await untilDone(parts, 25, async (RequestItems) => {\n    \
-                            const answer = await documents.send(new BatchWriteCommand({ RequestItems }));\n    \
+                            const answer = await this.documents.send(new BatchWriteCommand({ RequestItems }));\n    \
                             return (answer.UnprocessedItems ?? {}) as Record<string, any[]>;\n  });\n";
                 (none, parts + send)
             }
@@ -399,7 +496,7 @@ impl TypeScript<'_> {
                     "  const items: {ITEM}[] = [];\n  await untilDone(keys, 100, async (left) => {{\n    \
                      const RequestItems = Object.fromEntries(\n      \
                      Object.entries(left).map(([table, Keys]) => [table, {{ Keys{consistent} }}]),\n    );\n    \
-                     const answer = await documents.send(new BatchGetCommand({{ RequestItems }}));\n    \
+                     const answer = await this.documents.send(new BatchGetCommand({{ RequestItems }}));\n    \
                      for (const found of Object.values(answer.Responses ?? {{}})) items.push(...found);\n    \
                      return Object.fromEntries(\n      \
                      Object.entries(answer.UnprocessedKeys ?? {{}}).map(([table, {{ Keys }}]) => [table, Keys ?? []]),\n    \
@@ -559,11 +656,8 @@ impl TypeScript<'_> {
 
     /// A part of a batch, with its table.
     fn part(&self, table: &str, part: Doc) -> Doc {
-        let table = match self.table_named(table) {
-            own if own == "table" => own,
-            other => format!("table: {other}"),
-        };
-        object("{", vec![atom(table), Doc::named("part: ", part)], "}")
+        let table = Doc::named("table: ", atom(self.table_named(table)));
+        object("{", vec![table, Doc::named("part: ", part)], "}")
     }
 
     fn table(&self, request: &Request) -> String {
@@ -571,7 +665,7 @@ impl TypeScript<'_> {
     }
 
     fn table_named(&self, table: &str) -> String {
-        camel(&table_variable(self.library, table))
+        format!("this.{}", camel(&table_variable(self.library, table)))
     }
 
     fn members(&self, request: &Request, item: Option<Doc>) -> Vec<Doc> {
@@ -700,7 +794,7 @@ fn read(field: &Field) -> Doc {
 
 /// `documents.send(new QueryCommand({ … }))`.
 fn send(before: &str, command: &str, members: Vec<Doc>) -> Doc {
-    let open = format!("{before}await documents.send(new {command}(");
+    let open = format!("{before}await this.documents.send(new {command}(");
     Doc::Named(open, Box::new(closed(object("{", members, "}"), "))")))
 }
 

@@ -28,6 +28,7 @@ pub fn body(
     parameters: &mut Parameters,
     library: &mut Library,
 ) -> Result<Body, Unsendable> {
+    let items = items(model, pattern, plan, parameters, library);
     let mut steps = Vec::new();
     for (position, ((action, write), step)) in pattern.writes().zip(&plan.steps).enumerate() {
         let ActionPlan::Write(plan) = &step.kind else { return Err(Unsendable::mixed()) };
@@ -35,7 +36,8 @@ pub fn body(
             return Err(Unsendable::Impossible("there are no keys yet".to_owned()));
         }
         parameters.begin(position, plan.entity);
-        let mut writer = Writer { model, write, plan, parameters, library };
+        let item = items.get(&position).cloned();
+        let mut writer = Writer { model, write, plan, item, parameters, library };
         let several = action.times > 1;
         match pattern.grouping {
             Grouping::Single if several => {
@@ -59,6 +61,28 @@ pub fn body(
     })
 }
 
+/// The parameters of items that are written whole, by the position of their action. They come first, because other actions
+/// take values from them.
+fn items(
+    model: &Model,
+    pattern: &Pattern,
+    plan: &Plan,
+    parameters: &mut Parameters,
+    library: &Library,
+) -> BTreeMap<usize, String> {
+    let mut items = BTreeMap::new();
+    for (position, ((action, write), step)) in pattern.writes().zip(&plan.steps).enumerate() {
+        let is_put = matches!(write.verb, WriteVerb::Create | WriteVerb::Put);
+        let ActionPlan::Write(plan) = &step.kind else { continue };
+        if is_put && action.times == 1 {
+            parameters.begin(position, plan.entity);
+            let wanted = identifier(&model.entity(plan.entity).name.value, "item");
+            items.insert(position, parameters.item(&wanted, &library.records[plan.entity.0]));
+        }
+    }
+    items
+}
+
 /// A change of one attribute.
 enum Clause {
     Set(Value),
@@ -70,6 +94,8 @@ struct Writer<'w, 'm> {
     model: &'m Model,
     write: &'m model::model::Write,
     plan: &'m WritePlan,
+    /// The parameter with the item, if it is written whole.
+    item: Option<String>,
     parameters: &'w mut Parameters,
     library: &'w mut Library,
 }
@@ -92,8 +118,7 @@ impl<'m> Writer<'_, 'm> {
         match self.write.verb {
             WriteVerb::Check => Err(Unsendable::lone_check()),
             WriteVerb::Create | WriteVerb::Put => {
-                let record = self.library.records[self.plan.entity.0].name.clone();
-                let variable = self.parameters.item(&self.wanted(), &record);
+                let variable = self.item.clone().ok_or_else(Unsendable::mixed)?;
                 Ok(Body::Write(self.put(variable)?))
             }
             WriteVerb::Delete => Ok(Body::Write(self.delete(Verb::Delete)?)),
@@ -107,15 +132,14 @@ impl<'m> Writer<'_, 'm> {
 
     fn step(&mut self, several: bool, function: &str) -> Result<Step<Write>, Unsendable> {
         let wanted = self.wanted();
+        if let Some(variable) = self.item.clone() {
+            return Ok(Step { each: None, action: self.put(variable)? });
+        }
         if matches!(self.write.verb, WriteVerb::Create | WriteVerb::Put) {
             let record = self.library.records[self.plan.entity.0].name.clone();
-            if several {
-                let each = self.parameters.items(&wanted, &record);
-                let action = self.put(each.element.clone())?;
-                return Ok(Step { each: Some(each), action });
-            }
-            let variable = self.parameters.item(&wanted, &record);
-            return Ok(Step { each: None, action: self.put(variable)? });
+            let each = self.parameters.items(&wanted, &record);
+            let action = self.put(each.element.clone())?;
+            return Ok(Step { each: Some(each), action });
         }
         if several {
             self.parameters.begin_list(&wanted);
@@ -214,6 +238,11 @@ impl<'m> Writer<'_, 'm> {
         let named = write.by.iter().chain(&write.knows).any(|known| known.value == attribute);
         let of_key = entity.key_templates().any(|template| template.uses(attribute));
         let keyed = write.by.is_empty() && of_key;
+        // What the file names in `by` is the caller's to say.
+        let beside = (of_key && !write.says_by).then(|| self.parameters.of_item(entity, attribute));
+        if let Some(value) = beside.flatten() {
+            return Some(value);
+        }
         (named || keyed)
             .then(|| self.parameters.value(Origin::Attribute(attribute.to_owned()), entity, attribute))
     }

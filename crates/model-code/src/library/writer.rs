@@ -51,6 +51,13 @@ pub fn atom(text: impl Into<String>) -> Doc {
     Doc::Atom(text.into())
 }
 
+/// The lines of a text, further in.
+pub fn indented(text: &str, spaces: usize) -> String {
+    let indent = " ".repeat(spaces);
+    let lines = text.split_inclusive('\n');
+    lines.map(|line| if line == "\n" { line.to_owned() } else { format!("{indent}{line}") }).collect()
+}
+
 /// A statement on lines of its own.
 pub fn line(doc: &Doc, depth: usize, step: usize) -> String {
     let indent = depth * step;

@@ -293,7 +293,7 @@ fn a_library_has_types_and_key_builders() {
             "    born_on: str  # ISO-8601\n",
             "def order_sk(created_at: str, order_id: str) -> str:\n",
             "    return f\"ORDER#{created_at}#{order_id}\"\n",
-            "def p(customer_id: str, limit: int = 20) -> list[Order]:\n",
+            "    def p(self, customer_id: str, limit: int = 20) -> list[Order]:\n",
             "ExpressionAttributeValues={\":PK\": order_pk(customer_id), \":SK\": \"ORDER#\"}",
         ],
     );
@@ -304,7 +304,7 @@ fn a_library_has_types_and_key_builders() {
             "  tags: Set<string>;\n",
             "export function orderSk(createdAt: string, orderId: string): string {\n",
             "  return `ORDER#${createdAt}#${orderId}`;\n",
-            "export async function p(customerId: string, limit = 20): Promise<Order[]> {\n",
+            "  async p(customerId: string, limit = 20): Promise<Order[]> {\n",
         ],
     );
     check(

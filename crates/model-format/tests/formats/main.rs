@@ -10,6 +10,7 @@ mod examples;
 mod golden;
 mod javascript;
 mod kept;
+mod markdown;
 mod mcp;
 mod nosql_workbench;
 mod onetable;

@@ -23,7 +23,31 @@ fn check(subject: &Subject<'_>) -> Vec<Diagnostic> {
     let without_rate = subject.patterns().filter_map(|(pattern, _)| without_rate(pattern));
     let unbounded = subject.reads().filter_map(|one| without_result(subject, one));
     let entities = subject.model.entity_ids().filter_map(|id| entity(subject, id));
-    without_rate.chain(unbounded).chain(entities).collect()
+    let found = without_rate.chain(unbounded).chain(entities).collect();
+    if says_nothing(subject) { vec![in_one(subject, found)] } else { found }
+}
+
+/// Whether no pattern has a rate and no entity a count or size, as in a file that was imported.
+fn says_nothing(subject: &Subject<'_>) -> bool {
+    const PATTERNS_LEAST: usize = 3;
+    let patterns: Vec<&Pattern> = subject.patterns().map(|(pattern, _)| pattern).collect();
+    patterns.len() >= PATTERNS_LEAST
+        && patterns.iter().all(|pattern| pattern.rate.is_none())
+        && subject.model.entities.iter().all(|entity| entity.count.is_none() && entity.size.is_none())
+}
+
+/// The same for everything is said once.
+fn in_one(subject: &Subject<'_>, found: Vec<Diagnostic>) -> Diagnostic {
+    const SHOWN: usize = 3;
+    let (patterns, entities) = (subject.patterns().count(), subject.model.entities.len());
+    let one = Diagnostic::error(
+        subject.model.name.span,
+        format!("nothing says how often {patterns} patterns happen, and how much there is of {entities} entities"),
+    )
+    .label("no `rate`, `count` or `size` in the whole file")
+    .why("cost, heat and pages are rates times sizes: a guess is better than nothing, and can be corrected")
+    .help("begin with the busiest: `rate: 50/s` in patterns, `count: 20 per Customer` and `size: 1 KB` in entities");
+    found.into_iter().take(SHOWN).fold(one, |one, each| one.related(each.span, each.message))
 }
 
 fn no_patterns(subject: &Subject<'_>) -> Diagnostic {

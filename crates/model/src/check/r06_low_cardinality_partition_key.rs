@@ -1,11 +1,12 @@
 //! R6: a partition key with few values.
 
-use super::{Rule, Subject};
+use super::spread::differing;
+use super::{PatternRead, Rule, Subject};
 use crate::Diagnostic;
 use crate::diagnostic::{Level, RuleId};
 use crate::model::{AttributeKind, Place};
 use crate::predicate::{Operand, Operator, Predicate, Term};
-use crate::template::{Field, Form};
+use crate::template::{Field, Form, Template};
 
 pub const RULE: Rule = Rule {
     id: RuleId(6),
@@ -45,12 +46,38 @@ fn finding(subject: &Subject<'_>, place: Place<'_>) -> Option<Diagnostic> {
                 "each value takes at most 1,000 writes and 3,000 reads a second, and all items with it are \
                  one collection that grows for ever",
             )
-            .help(format!(
-                "add what readers know in addition, as in `{template}#{{customerId}}`; or spread it and read the \
-                 shards: `{template}#{{shard({}, 10)}}`",
-                unique(place).unwrap_or("id")
-            )),
+            .help(help(subject, place, template)),
     )
+}
+
+/// Only what the entity has, and a shard that differs between the items of one key.
+fn help(subject: &Subject<'_>, place: Place<'_>, template: &Template) -> String {
+    let known = known_to_readers(subject, place)
+        .map(|name| format!("add what readers know in addition, as in `{template}#{{{name}}}`"));
+    let spread = differing(place).map(|name| {
+        format!("spread it over shards that readers ask one by one (`fan-out: allowed`): `{template}#{{shard({name}, 10)}}`")
+    });
+    let ways: Vec<String> = known.into_iter().chain(spread).collect();
+    match ways.is_empty() {
+        true => "let the key hold more of what tells its items apart".to_owned(),
+        false => ways.join("; or "),
+    }
+}
+
+/// An attribute of the entity that every reader of this place knows, and that is not in the key yet.
+fn known_to_readers<'m>(subject: &Subject<'m>, place: Place<'m>) -> Option<&'m str> {
+    let is_here = |one: &PatternRead<'m>| {
+        one.plan.table == place.table_id
+            && one.plan.index == place.index_id()
+            && one.plan.entities.contains(&place.entity_id)
+    };
+    let readers: Vec<PatternRead<'m>> = subject.reads().filter(is_here).collect();
+    let in_key = |name: &str| place.partition().iter().any(|(_, template)| template.uses(name));
+    let first = readers.first()?;
+    let mut known = first.known().into_iter().filter(|name| !in_key(name));
+    known.find(|name| {
+        place.entity.attribute(name).is_some() && readers.iter().all(|one| one.known().contains(name))
+    })
 }
 
 /// How many keys there are, if every part of the key is known to have few values. A sharded key was designed
@@ -88,9 +115,4 @@ fn fixed(when: &Predicate, name: &str) -> Option<f64> {
 fn is_small(subject: &Subject<'_>, place: Place<'_>, values: f64) -> bool {
     let items = subject.model.items(place.entity_id);
     items.is_some_and(|items| items / values.max(1.0) <= subject.parameter("items-per-key"))
-}
-
-/// The last part of the primary key, which identifies the item.
-pub fn unique(place: Place<'_>) -> Option<&str> {
-    place.entity.key_templates().flat_map(|template| template.attributes()).last()
 }

@@ -1,5 +1,6 @@
 //! R7: one partition key for everything.
 
+use super::spread::differing;
 use super::{Rule, Subject};
 use crate::Diagnostic;
 use crate::diagnostic::{Level, RuleId};
@@ -54,8 +55,7 @@ fn finding(subject: &Subject<'_>, place: Place<'_>) -> Diagnostic {
 fn help(subject: &Subject<'_>, place: Place<'_>, template: &Template) -> String {
     let example = |field: Option<String>| field.map(|field| format!(", as in `{template}#{{{field}}}`"));
     let known = example(known(subject, place)).unwrap_or_default();
-    let spread =
-        example(identifying_attribute(place).map(|name| format!("shard({name}, 10)"))).unwrap_or_default();
+    let spread = example(differing(place).map(|name| format!("shard({name}, 10)"))).unwrap_or_default();
     format!("put what readers know into the key{known}; or spread it over shards{spread}")
 }
 
@@ -64,11 +64,4 @@ fn known(subject: &Subject<'_>, place: Place<'_>) -> Option<String> {
     let reads = subject.model.patterns.iter().flat_map(|pattern| pattern.reads());
     let own = reads.filter(|(_, read)| read.entities.iter().any(|id| id.value == place.entity_id));
     own.flat_map(|(_, read)| &read.by).map(|name| name.value.clone()).next()
-}
-
-/// The attribute that identifies its items: the last of their key.
-fn identifying_attribute(place: Place<'_>) -> Option<String> {
-    let declared = place.entity.identity.last().map(|name| name.value.clone());
-    let in_key = place.entity.key_templates().flat_map(Template::attributes).last().map(str::to_owned);
-    declared.or(in_key)
 }

@@ -1,6 +1,7 @@
 //! R8: a partition key that is the current day or hour.
 
-use super::r06_low_cardinality_partition_key::{unique, values_of};
+use super::r06_low_cardinality_partition_key::values_of;
+use super::spread::differing;
 use super::{Rule, Subject};
 use crate::Diagnostic;
 use crate::diagnostic::{Level, RuleId};
@@ -50,7 +51,7 @@ fn finding(subject: &Subject<'_>, place: Place<'_>) -> Option<Diagnostic> {
             .help(format!(
                 "put who or what it is about before the time, or spread it: `{template}#{{shard({}, 10)}}`, \
                  and read ten keys",
-                unique(place).unwrap_or("id")
+                differing(place).unwrap_or("id")
             )),
     )
 }

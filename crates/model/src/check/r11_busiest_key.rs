@@ -1,9 +1,11 @@
 //! R11: one partition key gets more load than a partition sustains.
 
 use super::figures::count;
+use super::spread::differing;
 use super::{Rule, Subject};
 use crate::diagnostic::{Level, RuleId};
 use crate::facts::Facts;
+use crate::heat::key::is_of_one_item;
 use crate::heat::{Cure, CureWay, Cures, DEFAULT_HEADROOM, Heat, KeyHeat, heat};
 use crate::model::{EntityId, Place};
 use crate::template::{Part, Template};
@@ -70,11 +72,13 @@ fn remedy(
     let facts = Facts::embedded();
     let cures = Cures::new(subject.model, subject.plans, &facts, subject.parameter("headroom")).of(heat, key);
     let curing: Vec<&Cure> = cures.iter().filter(|cure| cure.cures).collect();
-    let describe = |cure: &&Cure| match cure.way {
-        CureWay::Shards { count } => {
-            format!("{}{}", spread(place, template, key.shards, count), cure.price())
-        }
-        _ => cure.describe(),
+    let is_priced = is_priced(subject, key);
+    let describe = |cure: &&Cure| {
+        let way = match cure.way {
+            CureWay::Shards { count } => spread(place, template, key.shards, count),
+            _ => cure.way.describe(),
+        };
+        if is_priced { format!("{way}{}", cure.price()) } else { way }
     };
     let ways = curing.iter().map(describe).collect::<Vec<_>>().join("; or ");
     let by_shards = curing.iter().any(|cure| matches!(cure.way, CureWay::Shards { .. }));
@@ -104,10 +108,17 @@ fn spread(place: Place<'_>, template: &Template, shards: u64, needed: u64) -> St
     }
 }
 
-/// An attribute that differs among the items of the key.
+/// An attribute that differs among the items of the key; `None` if it has one item.
 fn own_id(place: Place<'_>) -> Option<&str> {
-    let sort = place.entity.key.as_ref().and_then(|key| key.sort.as_ref());
-    sort.and_then(|sort| sort.attributes().last())
+    differing(place).filter(|_| !is_of_one_item(place))
+}
+
+/// Whether the file says how much there is of everything that the load comes from: without that a price is a guess.
+fn is_priced(subject: &Subject<'_>, key: &KeyHeat) -> bool {
+    entities(subject, key).into_iter().all(|id| {
+        let entity = subject.model.entity(id);
+        entity.count.is_some() && entity.size.is_some()
+    })
 }
 
 /// The rates of the patterns that add most of the load.

@@ -1,11 +1,12 @@
 //! R20: a constant that a sparse index would serve, and sparse indexes that items do not leave.
 
 use super::{PatternRead, PatternWrite, Rule, Subject};
-use crate::Diagnostic;
 use crate::diagnostic::{Level, RuleId, listed};
+use crate::index_keys::{Touched, own_keys};
 use crate::model::{Entity, IndexEntry, Place, Table};
-use crate::plan::{Filter, Gap, Membership};
+use crate::plan::{Filter, Gap};
 use crate::predicate::{Operand, Operator, Term};
+use crate::{Diagnostic, Span};
 
 pub const RULE: Rule = Rule {
     id: RuleId(20),
@@ -45,6 +46,12 @@ fn proposal(subject: &Subject<'_>, one: PatternRead<'_>) -> Option<Diagnostic> {
         || "a constant".to_owned(),
         |share| format!("about {:.0}% of all `{name}` items", share * 100.0),
     );
+    let help = match own_index(subject, one, term) {
+        Some(index) => format!(
+            "add `when: {term}` to the keys of `{name}` in index `{index}`: nothing else reads it there"
+        ),
+        None => format!("give `{name}` a key in an index: `{}`", sketch(one, entity, term)),
+    };
     Some(
         Diagnostic::info(
             term.span,
@@ -52,8 +59,26 @@ fn proposal(subject: &Subject<'_>, one: PatternRead<'_>) -> Option<Diagnostic> {
         )
         .label(label)
         .why("an item is in an index only if it has the index's key attributes: the rest costs nothing there")
-        .help(format!("give `{name}` a key in an index: `{}`", sketch(one, entity, term))),
+        .help(help),
     )
+}
+
+/// The index that serves the read, if the entity is read there for this constant alone: it needs no other index.
+fn own_index<'m>(subject: &Subject<'m>, one: PatternRead<'m>, term: &Term) -> Option<&'m str> {
+    let (index, entity) = (one.plan.index?, one.plan.entities[0]);
+    let entry = subject.model.entity(entity).entry(index)?;
+    let asks = |other: PatternRead<'_>| {
+        let terms = other.read.conditions.iter().chain(&other.read.filter).flat_map(|one| &one.terms);
+        terms.into_iter().any(|known| known.to_string() == term.to_string())
+    };
+    let here = |other: &PatternRead<'_>| {
+        other.plan.table == one.plan.table
+            && other.plan.index == Some(index)
+            && other.plan.entities.contains(&entity)
+    };
+    let alone = subject.reads().filter(here).all(asks);
+    let name = || subject.model.table(one.plan.table).index(index).name.value.as_str();
+    (alone && entry.declared && entry.when.is_none() && one.plan.entities.len() == 1).then(name)
 }
 
 fn is_constant(term: &Term) -> bool {
@@ -107,51 +132,45 @@ fn never_leaves(place: Place<'_>) -> Option<Diagnostic> {
 /// The request that ends an item's state must remove the index's keys too.
 fn keeps_its_keys(subject: &Subject<'_>, one: PatternWrite<'_>) -> Vec<Diagnostic> {
     let Some(request) = &one.pattern.request else { return Vec::new() };
-    let Some(update) = request.value.get("UpdateExpression").and_then(serde_json::Value::as_str) else {
-        return Vec::new();
-    };
     let span = one.pattern.request_members.get("UpdateExpression").copied().unwrap_or(request.span);
     let entity = subject.model.entity(one.plan.entity);
     let table = subject.model.table_of(entity);
-    let leaves = one
-        .plan
-        .effects
-        .iter()
-        .filter(|effect| effect.after == Membership::Out && effect.before != Membership::Out);
+    let Some(touched) = Touched::by_update(&request.value) else { return Vec::new() };
+    let leaves = one.plan.effects.iter().filter(|effect| effect.leaves());
     let entries = leaves.filter_map(|effect| entity.entry(effect.index));
-    let kept = entries.filter(|entry| {
-        let names = own_keys(table, entity, entry);
-        !names.is_empty() && !names.iter().any(|name| removes(update, &request.value, name))
-    });
-    kept.map(|entry| {
-        let names = own_keys(table, entity, entry);
-        let index = &table.index(entry.index).name.value;
-        Diagnostic::error(span, format!("`{}` leaves the item in index `{index}`", one.name()))
-            .label(format!("does not remove {}", listed(&names)))
-            .why("an item is in an index as long as it has the index's key attributes")
-            .related(entry.span, "in the index only while this holds")
-            .help(format!("add `REMOVE {}` to the update", names.join(", ")))
-    })
-    .collect()
+    entries.filter_map(|entry| kept_in(one, entry, table, entity, &touched, span)).collect()
 }
 
-/// The key attributes that exist only for the index.
-fn own_keys<'m>(table: &'m Table, entity: &Entity, entry: &IndexEntry) -> Vec<&'m str> {
-    let of_table = |name: &str| table.key.as_ref().is_some_and(|key| key.names(name));
-    let keys = table.index(entry.index).key.attributes().map(|key| key.name.as_str());
-    keys.filter(|name| !of_table(name) && entity.attribute(name).is_none()).collect()
-}
-
-/// Whether the `REMOVE` clause names the attribute, directly or by a placeholder.
-fn removes(update: &str, request: &serde_json::Value, name: &str) -> bool {
-    let words: Vec<&str> =
-        update.split(|c: char| c.is_whitespace() || c == ',').filter(|word| !word.is_empty()).collect();
-    let Some(start) = words.iter().position(|word| word.eq_ignore_ascii_case("remove")) else { return false };
-    let clause = words[start + 1..].iter();
-    let clause = clause.take_while(|word| !["set", "add", "delete"].contains(&word.to_lowercase().as_str()));
-    let meant = |word: &str| {
-        let names = request.get("ExpressionAttributeNames").and_then(|names| names.get(word));
-        names.and_then(serde_json::Value::as_str).unwrap_or(word) == name
+/// An item without one of the keys is not in the index. Those that it keeps are there when it enters again.
+fn kept_in(
+    one: PatternWrite<'_>,
+    entry: &IndexEntry,
+    table: &Table,
+    entity: &Entity,
+    touched: &Touched,
+    span: Span,
+) -> Option<Diagnostic> {
+    let names: Vec<&str> = own_keys(table, entity, entry.index).collect();
+    let kept: Vec<&str> = names.iter().copied().filter(|name| !touched.removed.contains(*name)).collect();
+    let index = &table.index(entry.index).name.value;
+    let (level, message, why) = match kept.len() {
+        0 => return None,
+        all if all == names.len() => (
+            Level::Error,
+            format!("`{}` leaves the item in index `{index}`", one.name()),
+            "an item is in an index as long as it has the index's key attributes",
+        ),
+        _ => (
+            Level::Warning,
+            format!("`{}` leaves {} of index `{index}` in the item", one.name(), listed(&kept)),
+            "the item is out of the index, and comes back under this old key as soon as a request sets the others",
+        ),
     };
-    clause.into_iter().any(|word| meant(word))
+    Some(
+        Diagnostic::new(level, span, message)
+            .label(format!("does not remove {}", listed(&kept)))
+            .why(why)
+            .related(entry.span, "in the index only while this holds")
+            .help(format!("add `REMOVE {}` to the update", kept.join(", "))),
+    )
 }

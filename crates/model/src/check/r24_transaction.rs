@@ -25,7 +25,7 @@ fn check(subject: &Subject<'_>) -> Vec<Diagnostic> {
     let transactions = subject.patterns().filter(|(pattern, _)| pattern.grouping == Grouping::Transaction);
     let each = transactions.flat_map(|(pattern, plan)| {
         let mut found: Vec<Diagnostic> = impossible(pattern, plan);
-        found.extend(too_many(pattern));
+        found.extend(too_many(pattern).or_else(|| too_many_at_most(subject.model, pattern)));
         found.extend(too_large(subject.model, pattern));
         found.extend(of_one(pattern));
         found
@@ -45,6 +45,35 @@ fn too_many(pattern: &Pattern) -> Option<Diagnostic> {
                  transaction then makes it visible",
             ),
     )
+}
+
+/// As many items as one parent can have, by the counts of the file.
+fn too_many_at_most(model: &Model, pattern: &Pattern) -> Option<Diagnostic> {
+    let at_most = |action: &Action| {
+        let named = action.times as f64;
+        let ActionKind::Write(write) = &action.kind else { return named };
+        let count = model.entity(write.entity.value).count.as_ref();
+        let of_parent = count.filter(|count| count.per.is_some() && action.times > 1);
+        of_parent.map_or(named, |count| count.most().max(named))
+    };
+    let largest = pattern.actions.iter().max_by(|one, other| at_most(one).total_cmp(&at_most(other)))?;
+    let total: f64 = pattern.actions.iter().map(at_most).sum();
+    let ActionKind::Write(write) = &largest.kind else { return None };
+    let entity = model.entity(write.entity.value);
+    (total > ITEMS_MAX as f64).then(|| {
+        let (total, most) = (figures::count(total), figures::count(at_most(largest)));
+        let found = Diagnostic::error(largest.span, format!("the transaction can have {total} items"))
+            .label(format!("up to {most} of `{}`", entity.name.value))
+            .why("TransactWriteItems takes at most 100 items, and refuses a larger one as a whole")
+            .help(
+                "declare and enforce a maximum that fits, or write the many items before it in batches: the \
+                 transaction then makes them visible",
+            );
+        match &entity.count {
+            Some(count) => found.related(count.span, "the declared maximum"),
+            None => found,
+        }
+    })
 }
 
 /// The action with which the sum exceeds the limit.

@@ -3,7 +3,7 @@
 use super::{PatternWrite, Rule, Subject};
 use crate::Diagnostic;
 use crate::diagnostic::{Fix, Level, RuleId};
-use crate::model::{AttributeChange, AttributeKind, Entity, Grouping, Write, WriteVerb};
+use crate::model::{AttributeChange, AttributeKind, Entity, Grouping, Table, Write, WriteVerb};
 
 pub const RULE: Rule = Rule {
     id: RuleId(26),
@@ -31,7 +31,7 @@ fn check(subject: &Subject<'_>) -> Vec<Diagnostic> {
             .or_else(|| past_the_version(writer, entity, &others))
             .or_else(|| same_attribute(writer, entity, &others))
             .or_else(|| unchecked_transition(writer))
-            .or_else(|| comes_back(writer, entity, &others))
+            .or_else(|| comes_back(writer, entity, subject.model.table_of(entity), &others))
             .or_else(|| contended(subject, writer, entity))
     };
     writers.iter().filter_map(found).collect()
@@ -112,7 +112,9 @@ fn past_the_version(
 
 /// The item has a version that no writer compares.
 fn version_without_use(writer: &PatternWrite<'_>, entity: &Entity) -> Option<Diagnostic> {
-    let version = entity.attribute(VERSION).filter(|one| one.kind == AttributeKind::Number)?;
+    // A version that is part of the key numbers the items, and locks none of them.
+    let in_key = entity.key_templates().any(|template| template.uses(VERSION));
+    let version = entity.attribute(VERSION).filter(|one| one.kind == AttributeKind::Number && !in_key)?;
     let raises = writer.write.set.iter().chain(&writer.write.add);
     if is_guarded(writer.write) || raises.into_iter().any(|change| change.attribute.value == VERSION) {
         return None;
@@ -146,7 +148,12 @@ fn unchecked_transition(writer: &PatternWrite<'_>) -> Option<Diagnostic> {
 }
 
 /// An update without a condition creates the item if there is none: what was deleted comes back, in part.
-fn comes_back(writer: &PatternWrite<'_>, entity: &Entity, others: &[PatternWrite<'_>]) -> Option<Diagnostic> {
+fn comes_back(
+    writer: &PatternWrite<'_>,
+    entity: &Entity,
+    table: &Table,
+    others: &[PatternWrite<'_>],
+) -> Option<Diagnostic> {
     // Counters are meant to begin by themselves.
     let blind =
         writer.write.verb == WriteVerb::Update && !is_guarded(writer.write) && writer.write.add.is_empty();
@@ -155,13 +162,16 @@ fn comes_back(writer: &PatternWrite<'_>, entity: &Entity, others: &[PatternWrite
     let deleted = deletion.map(|one| (one.action.span, format!("`{}` deletes it", one.pattern.id.value)));
     let (span, note) = deleted.or(expires).filter(|_| blind)?;
     let message = format!("`{}` can bring a deleted `{}` back", writer.pattern.id.value, entity.name.value);
+    // An item that has expired is there until it is removed (R55).
+    let ttl = table.ttl.as_ref().filter(|_| entity.expires.is_some());
+    let condition = ttl.map_or("exists".to_owned(), |ttl| format!("{} > :now", ttl.value));
     Some(
         Diagnostic::warning(writer.action.span, message)
             .label("no condition")
             .related(span, note)
             .why("UpdateItem creates an item that is not there, with its key and what is set, and nothing else")
-            .help("add `if: exists`")
-            .fix(Fix::put(writer.action.span, "if", "exists")),
+            .help(format!("add `if: {condition}`"))
+            .fix(Fix::put(writer.action.span, "if", condition)),
     )
 }
 

@@ -4,8 +4,7 @@ use item::Value;
 
 use super::{PatternRead, Rule, Subject, figures};
 use crate::diagnostic::{Level, RuleId};
-use crate::model::{Attribute, AttributeKind, Entity, Read, SampleRow, Table};
-use crate::plan::ReadOperation;
+use crate::model::{Attribute, AttributeKind, Entity, Read, ReadVerb, SampleRow, Table};
 use crate::{Diagnostic, Spanned};
 
 pub const RULE: Rule = Rule {
@@ -141,11 +140,17 @@ fn in_read(subject: &Subject<'_>, one: PatternRead<'_>) -> Option<Diagnostic> {
     let name = &expiring.name.value;
     let lifetime = figures::duration(expiring.expires.as_ref()?.value as f64);
     let message = format!("`{}` can return items of `{name}` that have expired", pattern.id.value);
-    let (level, help) = match planned.operation {
-        ReadOperation::GetItem => {
-            (Level::Info, format!("compare `{}` with the time after reading", ttl.value))
-        }
-        _ => (Level::Warning, format!("add `filter: {} > :now`", ttl.value)),
+    let (level, help) = match read.verb {
+        ReadVerb::Get => (Level::Info, format!("compare `{}` with the time after reading", ttl.value)),
+        // R51: a comparison drops every item that has no time.
+        _ if planned.entities.iter().any(|id| subject.model.entity(*id).attribute(ttl).is_none()) => (
+            Level::Error,
+            format!(
+                "read `{name}` with a request of its own and `filter: {} > :now`; or compare after reading, and allow this",
+                ttl.value
+            ),
+        ),
+        _ => (Level::Error, format!("add `filter: {} > :now`", ttl.value)),
     };
     Some(
         Diagnostic::new(level, action.span, message)
@@ -156,7 +161,7 @@ fn in_read(subject: &Subject<'_>, one: PatternRead<'_>) -> Option<Diagnostic> {
 }
 
 /// A condition or filter on the time.
-fn drops_expired(read: &Read, ttl: &str) -> bool {
+pub(crate) fn drops_expired(read: &Read, ttl: &str) -> bool {
     let terms = read.conditions.iter().chain(&read.filter).flat_map(|predicate| &predicate.terms);
     terms.into_iter().any(|term| term.attribute.value == ttl)
 }

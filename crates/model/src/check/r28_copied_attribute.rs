@@ -1,11 +1,10 @@
 //! R28: copies that no pattern keeps up to date, or that change too often to be worth it.
 
 use super::{Rule, Subject, figures};
+use crate::Diagnostic;
+use crate::copies::{Copied, copied};
 use crate::diagnostic::{Fix, Level, RuleId};
-use crate::model::{
-    Attribute, CopyOf, Entity, EntityId, Grouping, Pattern, StreamView, SyncOwner, Write, WriteVerb,
-};
-use crate::{Diagnostic, Spanned};
+use crate::model::{Grouping, Pattern, StreamView, SyncOwner};
 
 pub const RULE: Rule = Rule {
     id: RuleId(28),
@@ -18,29 +17,12 @@ pub const RULE: Rule = Rule {
     check,
 };
 
-/// A copied attribute.
-struct Copied<'m> {
-    id: EntityId,
-    entity: &'m Entity,
-    attribute: &'m Attribute,
-    of: &'m Spanned<CopyOf>,
-    origin: &'m Entity,
-}
-
 fn check(subject: &Subject<'_>) -> Vec<Diagnostic> {
-    let ids = subject.model.entity_ids();
-    let copies = ids.flat_map(|id| {
-        let entity = subject.model.entity(id);
-        entity.attributes.values().filter_map(move |attribute| {
-            let of = attribute.copy_of.as_ref()?;
-            Some(Copied { id, entity, attribute, of, origin: subject.model.entity(of.entity) })
-        })
-    });
-    copies.flat_map(|copy| in_copy(subject, &copy)).collect()
+    copied(subject.model).flat_map(|copy| in_copy(subject, &copy)).collect()
 }
 
 fn in_copy(subject: &Subject<'_>, copy: &Copied<'_>) -> Vec<Diagnostic> {
-    let by_owner = match copy.attribute.sync.as_ref().map(|sync| sync.value) {
+    let by_owner = match copy.sync() {
         // The file declares that the copy keeps its first value.
         Some(SyncOwner::Never) => return Vec::new(),
         Some(SyncOwner::Application) => None,
@@ -49,21 +31,6 @@ fn in_copy(subject: &Subject<'_>, copy: &Copied<'_>) -> Vec<Diagnostic> {
         None => Some(ownerless(copy)),
     };
     by_owner.into_iter().chain(volatile(subject, copy)).collect()
-}
-
-impl Copied<'_> {
-    /// `Customer.name`.
-    fn original(&self) -> String {
-        format!("{}.{}", self.origin.name.value, self.of.attribute)
-    }
-
-    /// Whether a write changes the original.
-    fn is_changed_by(&self, write: &Write) -> bool {
-        let changes = write.set.iter().chain(&write.add);
-        write.verb == WriteVerb::Update
-            && write.entity.value == self.of.entity
-            && changes.into_iter().any(|change| change.attribute.value == self.of.attribute)
-    }
 }
 
 fn ownerless(copy: &Copied<'_>) -> Diagnostic {
@@ -126,7 +93,7 @@ fn outside_transaction(subject: &Subject<'_>, copy: &Copied<'_>) -> Option<Diagn
                 )),
         );
     }
-    let copies = copies_each(subject, copy)?;
+    let (_, copies) = copy.items_per_original(subject.model)?;
     let changes = subject.patterns().any(|(pattern, _)| changing(pattern));
     (changes && copies > subject.parameter("copies")).then(|| {
         let count = figures::count(copies);
@@ -135,15 +102,6 @@ fn outside_transaction(subject: &Subject<'_>, copy: &Copied<'_>) -> Option<Diagn
             .why("a transaction has at most 100 items, the original among them")
             .help("write `sync: stream`: a function follows the stream and writes the copies in batches")
     })
-}
-
-/// How many items hold a copy of one original.
-fn copies_each(subject: &Subject<'_>, copy: &Copied<'_>) -> Option<f64> {
-    let count = copy.entity.count.as_ref()?;
-    if count.per == Some(copy.of.entity) {
-        return Some(count.most());
-    }
-    Some(subject.model.items(copy.id)? / subject.model.items(copy.of.entity)?.max(1.0))
 }
 
 /// Whether the copies are written more often than they are read.
@@ -157,7 +115,8 @@ fn volatile(subject: &Subject<'_>, copy: &Copied<'_>) -> Option<Diagnostic> {
         pattern.reads().any(|(_, read)| read.entities.iter().any(|entity| entity.value == copy.id))
     });
     let reads: f64 = reading.filter_map(rate).sum();
-    let writes = changes * copies_each(subject, copy).unwrap_or(1.0).max(1.0);
+    let (copies, _) = copy.items_per_original(subject.model).unwrap_or((1.0, 1.0));
+    let writes = changes * copies.max(1.0);
     let busiest = changing.iter().find_map(|pattern| pattern.rate.as_ref())?;
     (changes > 0.0 && reads > 0.0 && writes > reads * subject.parameter("times")).then(|| {
         let (writes, reads) = (figures::count(writes), figures::count(reads));

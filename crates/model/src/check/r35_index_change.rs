@@ -4,9 +4,9 @@ use capacity::{PARTITION_WRITE_UNITS, write_units};
 
 use super::{PatternRead, Rule, Subject, figures};
 use crate::diagnostic::{Level, RuleId};
-use crate::model::{Action, Attribute, Pattern, Read, Write, WriteVerb};
-use crate::plan::{Membership, Plan, WritePlan};
-use crate::{Diagnostic, Model};
+use crate::model::{Action, Attribute, Entity, EntityId, Pattern, Read, Write, WriteVerb};
+use crate::plan::{Membership, Plan, WritePlan, changed};
+use crate::{Diagnostic, Model, Span};
 
 pub const RULE: Rule = Rule {
     id: RuleId(35),
@@ -28,21 +28,23 @@ fn misses(model: &Model, one: PatternRead<'_>) -> Option<Diagnostic> {
     let PatternRead { action, read, plan: planned, .. } = one;
     let id = planned.index?;
     let index = model.table(planned.table).index(id);
-    let entity = planned.entities.iter().map(|id| model.entity(*id)).find_map(|entity| {
+    let found = planned.entities.iter().find_map(|entity_id| {
+        let entity = model.entity(*entity_id);
         let entry = entity.entry(id).filter(|entry| entry.declared)?;
-        let lacking =
-            |name: &&str| entity.attribute(name).is_some_and(|one| one.optional) && !asks_for(read, name);
+        let lacking = |name: &&str| {
+            entity.attribute(name).is_some_and(|one| one.optional) && !asks_for(entity, read, name)
+        };
         let in_when = |name: &str| {
             let terms = entry.when.iter().flat_map(|when| &when.terms);
             terms.into_iter().any(|term| term.attribute.value == name)
         };
         let name =
             entry.templates().flat_map(|one| one.attributes()).filter(|name| !in_when(name)).find(lacking)?;
-        Some((entity, entity.attribute(name)?))
+        Some((*entity_id, entity.attribute(name)?))
     });
-    let (entity, attribute): (_, &Attribute) = entity?;
-    let (name, entity) = (&attribute.name, &entity.name.value);
-    Some(
+    let (entity_id, attribute): (_, &Attribute) = found?;
+    let (name, entity) = (&attribute.name, &model.entity(entity_id).name.value);
+    let missed =
         Diagnostic::error(action.span, format!("items of `{entity}` without `{name}` are not found"))
             .label(format!("asks index `{}`", index.name.value))
             .related(attribute.span, "items can be without it")
@@ -50,13 +52,36 @@ fn misses(model: &Model, one: PatternRead<'_>) -> Option<Diagnostic> {
             .help(format!(
                 "give every `{entity}` a `{name}`, and back-fill those that are there; or ask for what the index holds: \
                  `where: exists {name}`"
-            )),
-    )
+            ));
+    Some(match sets_alone(model, entity_id, read, name) {
+        Some((span, other)) => missed.related(span, format!("changes `{other}` alone, not with `{name}`")),
+        None => missed,
+    })
 }
 
-fn asks_for(read: &Read, attribute: &str) -> bool {
-    let mut terms = read.conditions.iter().flat_map(|where_| &where_.terms);
-    read.knows(attribute) || terms.any(|term| term.attribute.value == attribute)
+/// Whether the read finds only items that have the attribute.
+fn asks_for(entity: &Entity, read: &Read, attribute: &str) -> bool {
+    asked(read).any(|name| entity.has_together(name, attribute))
+}
+
+/// The attributes that the read knows or asks for.
+fn asked(read: &Read) -> impl Iterator<Item = &str> {
+    let terms = read.conditions.iter().flat_map(|where_| &where_.terms).map(|term| &term.attribute);
+    read.by.iter().chain(terms).map(|name| name.value.as_str())
+}
+
+/// A write that sets or removes an optional attribute which the read knows, and not this one with it: so items can have
+/// one of them alone.
+fn sets_alone<'m>(model: &'m Model, id: EntityId, read: &'m Read, name: &str) -> Option<(Span, &'m str)> {
+    let entity = model.entity(id);
+    let optional = |other: &&str| entity.attribute(other).is_some_and(|one| one.optional);
+    let others: Vec<&str> = asked(read).filter(optional).collect();
+    let writes = model.patterns.iter().flat_map(|pattern| pattern.writes());
+    writes.filter(|(_, write)| write.entity.value == id).find_map(|(action, write)| {
+        let changes = |name: &str| changed(write).any(|one| one == name);
+        let alone = others.iter().find(|other| changes(other) && !changes(name))?;
+        Some((action.span, *alone))
+    })
 }
 
 /// By its name or description: nothing else distinguishes a back-fill from other updates.

@@ -9,9 +9,11 @@ use super::storage::Stored;
 use super::{on_demand, replica};
 use crate::Model;
 use crate::cache;
+use crate::copies::CopyTrigger;
 use crate::demand::{self, UnitKind, Usage};
 use crate::facts::{ClassPrices, DaxNode, Facts, Region, Replicated, ReservationTerm};
 use crate::model::{Pattern, TableClass, TableId};
+use crate::predict::typical::Footprints;
 
 /// How throughput is paid for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -76,8 +78,14 @@ impl Bill {
         self.throughput.iter().chain(&self.storage).chain(&self.other)
     }
 
-    pub fn total(&self) -> f64 {
+    /// The sum of all lines: too low if a price is missing.
+    pub fn known(&self) -> f64 {
         sum(self.lines())
+    }
+
+    /// `None` if a price is missing.
+    pub fn total(&self) -> Option<f64> {
+        self.missing.is_empty().then(|| self.known())
     }
 
     fn lacks(&mut self, what: String) {
@@ -91,14 +99,17 @@ impl Serialize for Bill {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         #[derive(Serialize)]
         struct Shown<'b> {
-            total: f64,
+            /// Null if a price is missing; `known` is then the sum of the others.
+            total: Option<f64>,
+            known: f64,
             throughput: &'b [Line],
             storage: &'b [Line],
             other: &'b [Line],
             missing: &'b [String],
         }
         let Bill { throughput, storage, other, missing, .. } = self;
-        Shown { total: self.total(), throughput, storage, other, missing }.serialize(serializer)
+        Shown { total: self.total(), known: self.known(), throughput, storage, other, missing }
+            .serialize(serializer)
     }
 }
 
@@ -111,6 +122,8 @@ pub struct Basis<'b> {
     pub uses: &'b [Usage],
     pub supplies: &'b [Supply],
     pub stored: &'b [Stored],
+    pub copy_triggers: &'b [CopyTrigger],
+    pub footprints: &'b Footprints,
     pub stream_readers: u64,
 }
 
@@ -132,6 +145,7 @@ pub fn bill(basis: &Basis<'_>, way: impl Fn(TableId) -> (Mode, TableClass)) -> B
         bill.storage.extend(stored.map(|stored| stored.line(basis.facts, prices.storage_gb_month)));
         recovery(basis, table, &mut bill);
         streams(basis, table, &mut bill);
+        functions(basis, table, &mut bill);
         replica::lines(basis, table, mode, class, &mut bill.other, &mut bill.missing);
     }
     reserve(basis, way, &mut bill);
@@ -270,6 +284,24 @@ fn streams(basis: &Basis<'_>, table: TableId, bill: &mut Bill) {
         .times(price, "$")
         .over(100_000.0, "");
     bill.other.push(line);
+}
+
+/// A function that keeps copies up to date is invoked at most once for each change of an original.
+fn functions(basis: &Basis<'_>, table: TableId, bill: &mut Bill) {
+    let is_origin = |one: &&CopyTrigger| basis.model.entity(one.origin).table == table;
+    for one in basis.copy_triggers.iter().filter(is_origin) {
+        let origin = &basis.model.entity(one.origin).name.value;
+        let Some(price) = basis.region.function_million else {
+            bill.lacks(format!("function invocations in {}", basis.region_name));
+            return;
+        };
+        let line = Line::new(format!("invocations of the function that copies {origin}, at most"))
+            .times(one.per_second, "changes/s")
+            .times(basis.facts.month_seconds(), "s")
+            .times(price, "$")
+            .over(1e6, "");
+        bill.other.push(line);
+    }
 }
 
 /// A stream has one shard per partition: as many as throughput and 10 GB each require.

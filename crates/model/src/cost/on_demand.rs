@@ -29,7 +29,11 @@ pub fn line(
         (UnitKind::Write, Some(_)) => ("writes to", "rWRU"),
     };
     let million = replicated.map_or(price(prices, one.kind), |replicated| replicated.write_million);
-    Line::new(format!("{} {verb} {}", pattern.id.value, demand::name(model, one.resource)))
+    let cause = match one.copies {
+        None => pattern.id.value.clone(),
+        Some(entity) => format!("copies in {} after {},", model.entity(entity).name.value, pattern.id.value),
+    };
+    Line::new(format!("{cause} {verb} {}", demand::name(model, one.resource)))
         .times(one.day.average(), "requests/s")
         .times(one.units, unit)
         .times(facts.month_seconds(), "s")

@@ -24,8 +24,13 @@ impl<'f> Prices<'f> {
         }
     }
 
-    /// The prices of a table class; those of Standard if the Region has no others.
-    pub fn class(&self, class: TableClass) -> &'f ClassPrices {
-        prices(self.region, class).unwrap_or(&self.region.standard)
+    /// The prices of a table class, if they are known.
+    pub fn class(&self, class: TableClass) -> Option<&'f ClassPrices> {
+        prices(self.region, class)
+    }
+
+    /// The same, or those of Standard: for estimates that say they are rough.
+    pub fn class_or_standard(&self, class: TableClass) -> &'f ClassPrices {
+        self.class(class).unwrap_or(&self.region.standard)
     }
 }

@@ -67,13 +67,12 @@ impl Replica<'_> {
         stored.map(|stored| stored.line(self.basis.facts, self.known.1.storage_gb_month)).collect()
     }
 
-    /// A write unit carries at most 1 KB.
+    /// Each written item goes to the other Region once, whatever the write was charged.
     fn transfer(&self) -> Line {
-        let facts = self.basis.facts;
-        let units = demand::demand(self.basis.uses, (self.table, None), UnitKind::Write).average();
-        Line::new(format!("transfer of {}", self.basis.model.table(self.table).name.value))
-            .times(units, "WCU")
-            .times(capacity::WRITE_UNIT_BYTES as f64, "B")
+        let Basis { model, facts, footprints, .. } = *self.basis;
+        let bytes = demand::written_bytes_per_second(model, footprints, self.table);
+        Line::new(format!("transfer of {}", model.table(self.table).name.value))
+            .times(bytes, "B/s")
             .times(facts.month_seconds(), "s")
             .over(facts.gigabyte_bytes, "B")
             .times(

@@ -35,20 +35,29 @@ impl Assembly {
     }
 }
 
-/// With at most this many physical indexes per table, if they are overloaded.
+/// The physical indexes that the logical ones of these solutions share: at most this many per table, if they are
+/// overloaded.
+pub fn physical(
+    judge: &Judge<'_>,
+    solutions: &[&Solution],
+    style: Indexes,
+    colours: usize,
+) -> Option<Vec<PhysicalIndex>> {
+    let logical: Vec<LogicalIndex> =
+        solutions.iter().flat_map(|solution| solution.indexes.iter().cloned()).collect();
+    match style {
+        Indexes::Overloaded => overloaded(judge.model, &logical, colours),
+        Indexes::Named => named(judge.model, &logical),
+    }
+}
+
+/// The solutions with these indexes, as one design.
 pub fn assemble(
     judge: &Judge<'_>,
     groups: &[QuestionGroup],
     solutions: &[&Solution],
-    style: Indexes,
-    colours: usize,
+    indexes: Vec<PhysicalIndex>,
 ) -> Option<Assembly> {
-    let logical: Vec<LogicalIndex> =
-        solutions.iter().flat_map(|solution| solution.indexes.iter().cloned()).collect();
-    let indexes = match style {
-        Indexes::Overloaded => overloaded(judge.model, &logical, colours)?,
-        Indexes::Named => named(judge.model, &logical)?,
-    };
     let mut table = std::collections::BTreeMap::new();
     for solution in solutions {
         table.extend(solution.keys.iter().map(|(id, key)| (*id, key.clone())));

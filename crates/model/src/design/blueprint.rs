@@ -41,7 +41,7 @@ impl TableKey {
 }
 
 /// An index of the database, with the logical indexes that share it.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct PhysicalIndex {
     pub table: TableId,
     pub name: String,
@@ -377,12 +377,12 @@ impl Naming<'_> {
             let only = std::slice::from_ref(name);
             let owner = self.identities.iter().position(|identity| identity.as_slice() == only);
             let stem = name.strip_suffix("Id").or(name.strip_suffix("_id")).filter(|stem| !stem.is_empty());
-            let by_name =
-                self.model.entities.iter().find(|one| label(&one.name.value) == label(stem.unwrap_or(name)));
+            let own = label(stem.unwrap_or(name));
+            let by_name = self.model.entities.iter().find(|one| label(&one.name.value) == own);
             match (by_name, owner) {
                 (Some(entity), _) => label(&entity.name.value),
                 (None, Some(position)) => label(&self.model.entities[position].name.value),
-                (None, None) => label(stem.unwrap_or(name)),
+                (None, None) => own,
             }
         };
         names.iter().map(named).collect::<Vec<_>>().join("_")

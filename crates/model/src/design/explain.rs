@@ -7,7 +7,7 @@ use super::Options;
 use super::assemble::Assembly;
 use super::blueprint::{IndexForm, LogicalIndex};
 use super::judge::{Judge, is_found_by_writers};
-use super::price::share;
+use super::price::{Price, share};
 use crate::Model;
 use crate::check::figures::bytes;
 use crate::cost::dollars;
@@ -250,15 +250,8 @@ fn entries(model: &Model, id: EntityId) -> Vec<String> {
 }
 
 /// The first lines of the file.
-pub fn head(assembly: &Assembly, next: Option<f64>) -> String {
-    let price = &assembly.price;
-    let mut text = format!(
-        "Designed from the access patterns below. On demand about {} a month: reads {}, writes {}, storage {}.",
-        dollars(price.total()),
-        dollars(price.reads),
-        dollars(price.writes),
-        dollars(price.storage)
-    );
+pub fn head(price: &Price, next: Option<f64>) -> String {
+    let mut text = format!("Designed from the access patterns below. On demand {}.", price.describe());
     if let Some(next) = next {
         text += &format!("\nThe next best design costs {} more.", dollars(next));
     }

@@ -22,7 +22,7 @@ use crate::model::{
 };
 use crate::plan::{ActionPlan, Gap, Plan, ReadOperation, ReadPlan, plan};
 use crate::predict::typical::Footprints;
-use crate::{Span, Spanned};
+use crate::{Span, Spanned, uniqueness};
 
 /// The cost assigned to a read with an undeclared fan-out, so that every alternative is preferred.
 const UNASKED_FAN_OUT: f64 = 1e9;
@@ -131,6 +131,9 @@ impl<'m> Judge<'m> {
         if !layout.members.is_empty() || layout.attributes().iter().any(optional) {
             return false;
         }
+        if !self.stays_unique(id, layout) {
+            return false;
+        }
         let drawn = self.draw(&of_table(&BTreeMap::from([(id, key.clone())])));
         self.writing(id).all(|(position, action)| {
             let plan = plan(&drawn, &self.model.patterns[position]);
@@ -139,6 +142,12 @@ impl<'m> Judge<'m> {
                 ActionPlan::Read(_) => true,
             }
         })
+    }
+
+    /// Whether the key keeps out a second item with the same `id`, if writers rely on that.
+    fn stays_unique(&self, id: EntityId, layout: &KeyLayout) -> bool {
+        let determined = || uniqueness::determined(self.model, id);
+        !uniqueness::relies_on_key(self.model, id) || layout.attributes().is_subset(&determined())
     }
 
     /// Writes of an entity: which pattern, which of its actions.

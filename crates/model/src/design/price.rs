@@ -3,6 +3,8 @@
 use serde::Serialize;
 
 use crate::Model;
+use crate::copies;
+use crate::cost::{self, OnDemand, dollars};
 use crate::demand::{self, Portion, UnitKind};
 use crate::facts::{ClassPrices, Facts};
 use crate::model::{Action, EntityId, IndexEntry, Pattern};
@@ -22,11 +24,30 @@ pub struct Price {
     pub reads: f64,
     pub writes: f64,
     pub storage: f64,
+    /// Recovery, functions, caches and other Regions, which are the same for all designs.
+    pub other: f64,
 }
 
 impl Price {
     pub fn total(&self) -> f64 {
-        self.reads + self.writes + self.storage
+        self.reads + self.writes + self.storage + self.other
+    }
+
+    /// `$46.09 a month: reads $30.00, writes $12.70, storage $1.89, other $1.50`.
+    pub fn describe(&self) -> String {
+        let Price { reads, writes, storage, other } = *self;
+        let parts = [("reads", reads), ("writes", writes), ("storage", storage), ("other", other)];
+        let parts = parts.iter().filter(|(what, amount)| *what != "other" || *amount > 0.0);
+        let parts: Vec<String> = parts.map(|(what, amount)| format!("{what} {}", dollars(*amount))).collect();
+        format!("{} a month: {}", dollars(self.total()), parts.join(", "))
+    }
+
+    /// What `cost` says of a finished model on demand, and the prices that it lacks. `None` without any prices for the
+    /// model's Region.
+    pub fn on_demand(model: &Model, plans: &[Plan], facts: &Facts) -> Option<(Price, Vec<String>)> {
+        let OnDemand { reads, writes, storage, other, missing } =
+            cost::on_demand(model, plans, facts).ok()?;
+        Some((Price { reads, writes, storage, other }, missing))
     }
 }
 
@@ -54,6 +75,11 @@ impl<'f> DesignPrices<'f> {
                 let cost = self.action(model, &footprints, pattern, action, &step.kind);
                 price.reads += cost.reads;
                 price.writes += cost.writes;
+                for follows in copies::updates(model, pattern, action) {
+                    let cost =
+                        self.action(model, &footprints, &follows.pattern, follows.action(), &follows.plan);
+                    price.writes += cost.writes * follows.items;
+                }
             }
         }
         for id in model.entity_ids() {
@@ -82,7 +108,7 @@ impl<'f> DesignPrices<'f> {
         Price {
             reads: units(UnitKind::Read) * times * self.class.read_million / 1e6,
             writes: self.writes(pattern, units(UnitKind::Write)),
-            storage: 0.0,
+            ..Price::default()
         }
     }
 

@@ -3,24 +3,25 @@
 use serde_json::{Value, json};
 
 use super::Diagnostic;
-use crate::{Source, Span};
+use crate::{Lines, Source, Span};
 
 pub fn json(source: &Source, diagnostics: &[Diagnostic]) -> Value {
-    let findings: Vec<Value> = diagnostics.iter().map(|one| finding(source, one)).collect();
+    let lines = source.lines();
+    let findings: Vec<Value> = diagnostics.iter().map(|one| finding(source, &lines, one)).collect();
     json!({ "file": source.path, "findings": findings })
 }
 
-fn finding(source: &Source, diagnostic: &Diagnostic) -> Value {
+fn finding(source: &Source, lines: &Lines<'_>, diagnostic: &Diagnostic) -> Value {
     let related: Vec<Value> = diagnostic
         .related
         .iter()
-        .map(|(span, note)| json!({ "at": place(source, *span), "message": note }))
+        .map(|(span, note)| json!({ "at": place(lines, *span), "message": note }))
         .collect();
     json!({
         "rule": diagnostic.rule.map(|rule| rule.to_string()),
         "level": diagnostic.level.name(),
         "message": diagnostic.message,
-        "at": place(source, diagnostic.span),
+        "at": place(lines, diagnostic.span),
         "text": source.slice(diagnostic.span),
         "why": diagnostic.why,
         "help": diagnostic.help,
@@ -29,8 +30,8 @@ fn finding(source: &Source, diagnostic: &Diagnostic) -> Value {
     })
 }
 
-fn place(source: &Source, span: Span) -> Value {
-    let (line, column) = source.position(span.start);
-    let (end_line, end_column) = source.position(span.end);
+fn place(lines: &Lines<'_>, span: Span) -> Value {
+    let (line, column) = lines.position(span.start);
+    let (end_line, end_column) = lines.position(span.end);
     json!({ "line": line, "column": column, "endLine": end_line, "endColumn": end_column })
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use serde_json::{Value, json};
 
 use super::{Diagnostic, Level, RuleId};
-use crate::{Source, Span};
+use crate::{Lines, Source, Span};
 
 /// `title` names a rule for the list of rules.
 pub fn sarif(source: &Source, diagnostics: &[Diagnostic], title: impl Fn(RuleId) -> String) -> Value {
@@ -14,7 +14,8 @@ pub fn sarif(source: &Source, diagnostics: &[Diagnostic], title: impl Fn(RuleId)
         .into_iter()
         .map(|rule| json!({ "id": rule.to_string(), "shortDescription": { "text": title(rule) } }))
         .collect();
-    let results: Vec<Value> = diagnostics.iter().map(|one| result(source, one)).collect();
+    let lines = source.lines();
+    let results: Vec<Value> = diagnostics.iter().map(|one| result(source, &lines, one)).collect();
     json!({
         "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
         "version": "2.1.0",
@@ -30,12 +31,12 @@ pub fn sarif(source: &Source, diagnostics: &[Diagnostic], title: impl Fn(RuleId)
     })
 }
 
-fn result(source: &Source, diagnostic: &Diagnostic) -> Value {
+fn result(source: &Source, lines: &Lines<'_>, diagnostic: &Diagnostic) -> Value {
     let related: Vec<Value> = diagnostic
         .related
         .iter()
         .map(|(span, note)| {
-            let mut location = location(source, *span);
+            let mut location = location(source, lines, *span);
             location["message"] = json!({ "text": note });
             location
         })
@@ -49,7 +50,7 @@ fn result(source: &Source, diagnostic: &Diagnostic) -> Value {
         "ruleId": diagnostic.rule.map_or("file".to_owned(), |rule| rule.to_string()),
         "level": level(diagnostic.level),
         "message": { "text": message(diagnostic) },
-        "locations": [location(source, diagnostic.span)],
+        "locations": [location(source, lines, diagnostic.span)],
         "relatedLocations": related,
         "suppressions": suppressions,
     })
@@ -60,9 +61,9 @@ fn message(diagnostic: &Diagnostic) -> String {
     parts.into_iter().flatten().map(String::as_str).collect::<Vec<_>>().join("\n")
 }
 
-fn location(source: &Source, span: Span) -> Value {
-    let (line, column) = source.position(span.start);
-    let (end_line, end_column) = source.position(span.end);
+fn location(source: &Source, lines: &Lines<'_>, span: Span) -> Value {
+    let (line, column) = lines.position(span.start);
+    let (end_line, end_column) = lines.position(span.end);
     json!({ "physicalLocation": {
         "artifactLocation": { "uri": source.path },
         "region": {

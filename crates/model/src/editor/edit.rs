@@ -6,7 +6,7 @@ use super::outline::{entries, member};
 use super::place::members;
 use crate::diagnostic::{Change, Fix};
 use crate::file::yaml::{Node, NodeValue, Scalar};
-use crate::{Diagnostic, Span};
+use crate::{Diagnostic, Source, Span};
 
 /// The text of a span becomes another.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -30,8 +30,37 @@ impl Document {
         let Some(root) = self.root.as_ref() else { return Vec::new() };
         let tree = Tree { text: &self.source.text, root };
         let cures = diagnostic.fixes.iter().filter_map(|fix| tree.fix(diagnostic, fix));
-        cures.chain(tree.allow(diagnostic)).collect()
+        cures.filter(|fix| self.is_cured(diagnostic, fix)).chain(tree.allow(diagnostic)).collect()
     }
+
+    /// Whether the text is a model after the fix, the finding is gone, and there is no new one as serious.
+    fn is_cured(&self, diagnostic: &Diagnostic, fix: &QuickFix) -> bool {
+        // What is no model yet is cured step by step.
+        if self.model.is_none() {
+            return true;
+        }
+        let after =
+            Document::new(Source::new(self.source.path.clone(), applied(&self.source.text, &fix.edits)));
+        let like = |document: &Document, one: &Diagnostic| {
+            let same = |other: &&Diagnostic| other.rule == one.rule && other.message == one.message;
+            document.diagnostics.iter().filter(|other| other.allowed.is_none()).filter(same).count()
+        };
+        let new = |one: &&Diagnostic| {
+            one.allowed.is_none() && one.level >= diagnostic.level && like(&after, one) > like(self, one)
+        };
+        let is_gone = like(&after, diagnostic) < like(self, diagnostic);
+        after.model.is_some() && is_gone && !after.diagnostics.iter().any(|one| new(&one))
+    }
+}
+
+/// The text after edits that do not overlap.
+pub fn applied(text: &str, edits: &[Edit]) -> String {
+    let mut edits: Vec<&Edit> = edits.iter().collect();
+    edits.sort_by_key(|edit| std::cmp::Reverse(edit.span.start));
+    edits.into_iter().fold(text.to_owned(), |mut text, edit| {
+        text.replace_range(edit.span.range(), &edit.text);
+        text
+    })
 }
 
 struct Tree<'d> {

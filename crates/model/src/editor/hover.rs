@@ -94,9 +94,7 @@ fn plan_and_cost(model: &Model, pattern: &Pattern) -> String {
 fn costs(model: &Model, pattern: &Pattern, plan: &Plan) -> String {
     let footprints = Footprints::new(model);
     let one = typical::pattern(model, &footprints, pattern, plan, Assumption::Weighted);
-    let units = [(one.read_units(), "read units"), (one.write_units(), "write units")];
-    let units = units.iter().filter(|(amount, _)| *amount > 0.0);
-    let units: Vec<String> = units.map(|(amount, what)| format!("{} {what}", rounded(*amount))).collect();
+    let units = units(model, &footprints, pattern, plan);
     let mut text = format!("each time {}", counted(one.requests));
     if !units.is_empty() {
         let _ = write!(text, ", {}", units.join(", "));
@@ -107,10 +105,23 @@ fn costs(model: &Model, pattern: &Pattern, plan: &Plan) -> String {
     text
 }
 
+/// What one execution of a pattern consumes: `2.5 read units`.
+pub fn units(model: &Model, footprints: &Footprints, pattern: &Pattern, plan: &Plan) -> Vec<String> {
+    let one = typical::pattern(model, footprints, pattern, plan, Assumption::Weighted);
+    let units = [(one.read_units(), "read units"), (one.write_units(), "write units")];
+    let units = units.iter().filter(|(amount, _)| *amount > 0.0);
+    units.map(|(amount, what)| format!("{} {what}", rounded(*amount))).collect()
+}
+
 fn monthly(model: &Model, pattern: &Pattern) -> Option<f64> {
-    let plans: Vec<Plan> = model.patterns.iter().map(|pattern| plan(model, pattern)).collect();
-    let costs = cost(model, &plans, &Facts::embedded(), &cost::CostSettings::default()).ok()?;
+    let costs = monthly_costs(model)?;
     costs.patterns.iter().find(|one| one.pattern == pattern.id.value).map(|one| one.monthly)
+}
+
+/// `None` if there are no prices for the model's Region.
+pub fn monthly_costs(model: &Model) -> Option<cost::Cost> {
+    let plans: Vec<Plan> = model.patterns.iter().map(|pattern| plan(model, pattern)).collect();
+    cost(model, &plans, &Facts::embedded(), &cost::CostSettings::default()).ok()
 }
 
 fn counted(requests: f64) -> String {

@@ -164,6 +164,7 @@ fn write(
     span: Span,
 ) -> Write {
     let mut by = scope.attributes(fields, "by");
+    let says_by = !by.is_empty();
     if by.is_empty() && !matches!(verb, WriteVerb::Create | WriteVerb::Put) {
         by = scope.key_attributes(span);
     }
@@ -171,6 +172,7 @@ fn write(
         verb,
         entity,
         by,
+        says_by,
         knows: scope.attributes(fields, "knows"),
         set: scope.changes(fields, "set"),
         add: scope.changes(fields, "add"),

@@ -94,8 +94,15 @@ fn period(cursor: &mut Cursor<'_>) -> Parsed<f64> {
     }
 }
 
+/// What lists of access patterns say in words, in requests per second.
+const RATE_WORDS: [(&str, f64); 3] = [("high", 100.0), ("medium", 10.0), ("low", 1.0)];
+
 /// Requests per second.
 pub fn rate(scalar: &Scalar) -> Parsed<f64> {
+    let word = RATE_WORDS.iter().find(|(word, _)| scalar.text.trim().eq_ignore_ascii_case(word));
+    if let Some((_, rate)) = word {
+        return Ok(*rate);
+    }
     whole(scalar, |cursor| {
         let number = cursor.number()?;
         if !(cursor.take("/") || cursor.take_word("per")) {

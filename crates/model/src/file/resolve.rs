@@ -158,6 +158,7 @@ fn entity(reader: &mut Reader<'_>, tables: &[Table], raw: RawEntity) -> Entity {
         growth: raw.growth,
         expires: raw.expires,
         owner: raw.owner,
+        together: Vec::new(),
         samples: raw.samples,
     };
     forms_fit(reader, table, &entity);
@@ -179,6 +180,7 @@ fn unkeyed(raw: RawEntity) -> Entity {
         growth: raw.growth,
         expires: raw.expires,
         owner: raw.owner,
+        together: Vec::new(),
         samples: raw.samples,
     }
 }

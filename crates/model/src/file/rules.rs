@@ -9,8 +9,8 @@ use crate::diagnostic::{Level, RuleId};
 use crate::model::{Allowance, RuleLevel, RuleSetting};
 use crate::{Span, Spanned};
 
-/// R1 to R48.
-pub const RULES: std::ops::RangeInclusive<u8> = 1..=48;
+/// R1 to R55.
+pub const RULES: std::ops::RangeInclusive<u8> = 1..=55;
 
 const LEVELS: [(&str, RuleLevel); 4] = [
     ("off", RuleLevel::Off),
@@ -63,7 +63,7 @@ fn allowance(reader: &mut Reader<'_>, name: &Scalar, node: &Node, scope: Span) -
 fn rule(reader: &mut Reader<'_>, name: &Scalar) -> Option<RuleId> {
     let rule = name.text.parse::<RuleId>().ok().filter(|rule| RULES.contains(&rule.0));
     if rule.is_none() {
-        let help = "rules are R1 to R48; `lodestone model explain` lists them";
+        let help = "rules are R1 to R55; `lodestone model explain` lists them";
         reader.error_with_help(name.span, format!("there is no rule `{}`", name.text), help);
     }
     rule

@@ -31,8 +31,13 @@ pub fn template(scalar: &Scalar) -> Parsed<Template> {
             parts.push(Part::Field(field(&mut cursor)?));
         } else if cursor.rest().starts_with('}') {
             return Err(cursor.error("`}` without `{`"));
+        } else if let Some(field) = in_angles(&mut cursor) {
+            flush(&mut literal, &mut parts);
+            parts.push(Part::Field(field));
         } else {
-            literal.push_str(cursor.take_while(|c| c != '{' && c != '}'));
+            // A `<` that begins no name is a sign like any other.
+            literal.push_str(if taken(&mut cursor, "<") { "<" } else { "" });
+            literal.push_str(cursor.take_while(|c| !matches!(c, '{' | '}' | '<')));
         }
     }
     flush(&mut literal, &mut parts);
@@ -42,6 +47,19 @@ pub fn template(scalar: &Scalar) -> Parsed<Template> {
         ));
     }
     Ok(Template { parts, span: scalar.span })
+}
+
+/// `<userId>`, as keys are often written on paper: the same as `{userId}`.
+fn in_angles(cursor: &mut Cursor<'_>) -> Option<Field> {
+    let inner = cursor.rest().strip_prefix('<')?;
+    let (name, _) = inner.split_once('>')?;
+    let is_name = name.starts_with(|c: char| c.is_ascii_alphabetic())
+        && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+    let start = cursor.at;
+    is_name.then(|| {
+        cursor.at += name.len() + 2;
+        Field { form: Form::Attribute(name.to_owned()), width: None, span: cursor.since(start) }
+    })
 }
 
 /// Spaces are part of a template, so none are skipped.

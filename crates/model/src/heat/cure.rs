@@ -215,7 +215,7 @@ impl<'m> Cures<'m> {
 
     fn class(&self, heat: &Heat) -> Option<&ClassPrices> {
         let class = self.model.table(heat.table_id).class;
-        self.prices.as_ref().map(|prices| prices.class(class))
+        self.prices.as_ref()?.class(class)
     }
 
     /// Whether the read is one of the table's or index's own; a local index is read in its table's partitions.
@@ -257,7 +257,7 @@ impl Cure {
 }
 
 impl CureWay {
-    fn describe(&self) -> String {
+    pub fn describe(&self) -> String {
         match self {
             CureWay::Shards { count } => format!("spread it over {count} keys"),
             CureWay::Cache { hit } => {

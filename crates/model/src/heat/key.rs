@@ -3,8 +3,11 @@
 //! Values that the model lists, or that a pattern names, are separate keys (`STATUS#OPEN`). Of all
 //! others (`CUST#{customerId}`) only the busiest counts, and its share follows from skew and cardinality.
 
+use std::collections::BTreeSet;
+
 use crate::Model;
 use crate::model::{Attribute, AttributeKind, Entity, EntityId, Place, Skew};
+use crate::predict::found::{identity, whole};
 use crate::template::{Field, Form, Part, Template, plain_text};
 
 /// Values of an attribute that lists more than this are not separate keys; nor are there more keys than [`KEYS_MAX`].
@@ -96,6 +99,16 @@ pub fn follows_table(place: Place<'_>) -> bool {
     let here: Vec<&Template> = place.partition().into_iter().map(|(_, template)| template).collect();
     let (of_table, here) = (attributes(&table), attributes(&here));
     place.index.is_none() || (!of_table.is_empty() && of_table.iter().all(|name| here.contains(name)))
+}
+
+/// Whether no two items of the entity have the same partition key.
+pub fn is_of_one_item(place: Place<'_>) -> bool {
+    let here = place.partition();
+    let here: BTreeSet<&str> =
+        here.iter().flat_map(|(_, template)| template.fields()).filter_map(whole).collect();
+    let entity = place.entity;
+    let declared: BTreeSet<&str> = entity.identity.iter().map(|name| name.value.as_str()).collect();
+    [declared, identity(entity)].iter().any(|id| !id.is_empty() && id.is_subset(&here))
 }
 
 /// The first attribute without separate values gets the share of the busiest key, the others get everything.

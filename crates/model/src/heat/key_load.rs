@@ -1,11 +1,13 @@
 //! What each pattern does to each key: predicted units, distributed over keys.
 
-use super::key::{Known, follows_table, key_shares};
+use super::key::{Known, follows_table, is_of_one_item, key_shares};
 use crate::Model;
 use crate::cache;
+use crate::copies;
 use crate::demand::{self, Portion, UnitKind};
 use crate::model::{
-    Action, ActionKind, Index, IndexId, IndexKind, Pattern, Place, Read, Table, TableId, Write,
+    Action, ActionKind, EntityId, Index, IndexId, IndexKind, Pattern, Place, Read, Skew, Table, TableId,
+    Write, WriteVerb,
 };
 use crate::plan::{
     ActionPlan, IndexEffect, Membership, Plan, ReadOperation, ReadPlan, WritePlan, after_value, before_value,
@@ -22,6 +24,8 @@ pub struct KeyLoad {
     pub key: String,
     pub shards: u64,
     pub pattern: String,
+    /// The entity whose copies are updated after the pattern; `None` for the pattern itself.
+    pub copies: Option<EntityId>,
     pub write: Day,
     pub read: Day,
     /// The part of `read` that each of any number of shards would get as much of.
@@ -45,11 +49,13 @@ pub fn key_loads(model: &Model, plans: &[Plan]) -> Vec<KeyLoad> {
     for (pattern, plan) in model.patterns.iter().zip(plans).filter(|(pattern, _)| pattern.external.is_none())
     {
         let Some(rate) = &pattern.rate else { continue };
+        let day = Day::busiest(rate);
         let mut touching = Touching {
             model,
             footprints: &footprints,
             pattern,
-            day: Day::busiest(rate),
+            copies: None,
+            day,
             key_loads: &mut key_loads,
         };
         for (action, step) in pattern.actions.iter().zip(&plan.steps) {
@@ -60,6 +66,23 @@ pub fn key_loads(model: &Model, plans: &[Plan]) -> Vec<KeyLoad> {
                 }
                 (ActionKind::Write(write), ActionPlan::Write(plan)) => touching.write(write, plan, &portions),
                 _ => {}
+            }
+        }
+        for follows in pattern.actions.iter().flat_map(|action| copies::updates(model, pattern, action)) {
+            let doing = (follows.action(), &follows.plan);
+            let portions = demand::of_action(model, &footprints, &follows.pattern, doing);
+            let mut touching = Touching {
+                model,
+                footprints: &footprints,
+                pattern: &follows.pattern,
+                copies: Some(follows.entity),
+                day: day.times(follows.items),
+                key_loads: &mut key_loads,
+            };
+            if let (ActionKind::Write(write), ActionPlan::Write(plan)) =
+                (&follows.action().kind, &follows.plan)
+            {
+                touching.write(write, plan, &portions);
             }
         }
     }
@@ -74,6 +97,7 @@ struct Touching<'a> {
     model: &'a Model,
     footprints: &'a Footprints,
     pattern: &'a Pattern,
+    copies: Option<EntityId>,
     /// Requests per second.
     day: Day,
     key_loads: &'a mut Vec<KeyLoad>,
@@ -100,18 +124,19 @@ impl Touching<'_> {
             // `all` is for all shards; each of them gets its part of it.
             let each =
                 if holds_one_item(place) { all } else { (units_at(&of_each, place) * shards).min(all) };
-            self.key_share(place, &known, Units { all, each }, UnitKind::Read);
+            self.key_share(place, &known, Units { all, each }, UnitKind::Read, false);
         }
     }
 
     fn write(&mut self, write: &Write, plan: &WritePlan, portions: &[Portion]) {
+        let is_new = write.verb == WriteVerb::Create;
         for place in self.model.places_of(plan.entity) {
             let Some((index, _, entry)) = place.index else {
                 // The key does not change, so a value set at creation determines it too.
                 let value = |name: &str| {
                     literal(before_value(write, name)).or_else(|| literal(after_value(write, name)))
                 };
-                self.key_share(place, &value, written(units_at(portions, place)), UnitKind::Write);
+                self.key_share(place, &value, written(units_at(portions, place)), UnitKind::Write, is_new);
                 continue;
             };
             let when = |name: &str| named(entry.when.as_ref(), name);
@@ -119,17 +144,21 @@ impl Touching<'_> {
             let used = units_at(portions, place);
             let was = |name: &str| when(name).or_else(|| literal(before_value(write, name)));
             let is = |name: &str| when(name).or_else(|| literal(after_value(write, name)));
-            self.key_share(place, &was, written(used * before), UnitKind::Write);
-            self.key_share(place, &is, written(used * after), UnitKind::Write);
+            self.key_share(place, &was, written(used * before), UnitKind::Write, is_new);
+            self.key_share(place, &is, written(used * after), UnitKind::Write, is_new);
         }
     }
 
-    fn key_share(&mut self, place: Place<'_>, known: &Known<'_>, units: Units, kind: UnitKind) {
+    /// Items that are new have partition keys of their own, if no other item has the same: then no skew applies.
+    fn key_share(&mut self, place: Place<'_>, known: &Known<'_>, units: Units, kind: UnitKind, is_new: bool) {
         if units.all <= 0.0 {
             return;
         }
         let speaks = matches!(kind, UnitKind::Read) || follows_table(place);
-        let skew = self.pattern.skew.as_ref().map(|skew| skew.value).filter(|_| speaks);
+        let skew = match is_new && is_of_one_item(place) {
+            true => Some(Skew::Uniform),
+            false => self.pattern.skew.as_ref().map(|skew| skew.value).filter(|_| speaks),
+        };
         let shards = shards_of(place);
         for key_share in
             key_shares(self.model, place, known, skew).into_iter().filter(|key_share| key_share.share > 0.0)
@@ -150,6 +179,7 @@ impl Touching<'_> {
                 key: key_share.key,
                 shards,
                 pattern: self.pattern.id.value.clone(),
+                copies: self.copies,
                 write,
                 read,
                 read_each,

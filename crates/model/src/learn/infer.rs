@@ -3,6 +3,7 @@
 //! `CUST#a1b2` is a word and a value. If all rows of the kind have an attribute with that value (also padded, in lower
 //! case, counted down, or the day of a time), it becomes that attribute; else it is named after its word.
 
+mod electrodb;
 mod kind;
 mod segment;
 
@@ -146,6 +147,9 @@ impl Reader<'_> {
         words: Option<&[Option<String>]>,
         known: &mut [Row],
     ) -> Option<String> {
+        if let Some(template) = electrodb::template(key, rows) {
+            return Some(template);
+        }
         let texts: Option<Vec<&str>> = rows.iter().map(|row| row.get(key)?["S"].as_str()).collect();
         let texts = texts?;
         let own;

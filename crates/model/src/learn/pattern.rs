@@ -13,6 +13,7 @@ use serde_json::{Map, Value as Json, json};
 use super::key::{self, GivenAttributes};
 use super::shape::{ANY, Shape};
 use crate::Model;
+use crate::index_keys::{Touched, kept_keys};
 use crate::model::{Entity, Grouping, KeySchema, Table, TableId};
 use crate::predicate::Operator;
 use crate::request::literal::value_of;
@@ -457,7 +458,8 @@ fn update(model: &Model, input: &Json) -> Result<LearnedWrite, String> {
     };
     for action in update.actions() {
         let name = action.target.attribute.as_str();
-        if is_composed(name) {
+        // What the key gives is the same after the write: ElectroDB writes it each time.
+        if is_composed(name) || write.by.iter().any(|known| known == name) || name.starts_with("__edb_") {
             continue;
         }
         let compared = terms.iter().find(|term| term.equals.as_ref().is_some_and(|(one, _)| one == name));
@@ -490,7 +492,33 @@ fn update(model: &Model, input: &Json) -> Result<LearnedWrite, String> {
         term.equals.as_ref().is_some_and(|(name, _)| write.version.as_deref() == Some(name.as_str()))
     };
     write.condition = terms.iter().filter(|term| !is_version(term)).map(|term| term.text.clone()).collect();
+    write.condition.dedup();
     Ok(write)
+}
+
+/// The index keys that the updates of a shape leave as they were, in words: they are made of what it changes.
+pub fn stale(model: &Model, shape: &Shape) -> Vec<String> {
+    let transacted = shape.input["TransactItems"].as_array().into_iter().flatten();
+    let updates =
+        transacted.map(|one| &one["Update"]).chain((shape.operation == "UpdateItem").then_some(&shape.input));
+    updates.flat_map(|input| stale_in(model, input, shape.seen.requests)).collect()
+}
+
+fn stale_in(model: &Model, input: &Json, requests: u64) -> Vec<String> {
+    let (Ok((entity, _)), Ok((_, table)), Some(touched)) =
+        (of_key(model, input, "Key"), table(model, input), Touched::by_update(input))
+    else {
+        return Vec::new();
+    };
+    let kept = kept_keys(table, entity, &touched).into_iter();
+    kept.map(|kept| {
+        let (name, index) = (&entity.name.value, &table.index(kept.index).name.value);
+        format!(
+            "{requests} updates of `{name}` leave index `{index}` stale: they change `{}`, and not `{}`, which is made of it",
+            kept.attribute, kept.key
+        )
+    })
+    .collect()
 }
 
 /// A comparison of a condition, as a model file has it.

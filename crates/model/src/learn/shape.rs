@@ -16,6 +16,8 @@ const KEYS_MAX: usize = 32;
 /// Segments of a text that are told apart.
 const SEGMENTS_MAX: usize = 16;
 const WORD_BYTES_MAX: usize = 40;
+/// The member of an answer that has its measured units.
+pub const UNITS: &str = "units";
 /// What stands for a value.
 pub const ANY: &str = "?";
 /// Sorts after everything that can follow a prefix: a bound, not a value.
@@ -77,6 +79,11 @@ pub struct Seen {
     pub returned_max: u64,
     /// Requests whose items were counted.
     pub answers: u64,
+    /// The read and write units of requests that were measured, and how many these are.
+    pub units: f64,
+    pub metered: u64,
+    /// Writes whose condition did not hold.
+    pub failed: u64,
     /// Requests by the hash of their partition key: the busiest (Misra and Gries).
     keys: BTreeMap<u64, u64>,
 }
@@ -86,6 +93,11 @@ impl Seen {
     pub fn top_share(&self) -> Option<f64> {
         let top = *self.keys.values().max()?;
         (self.requests > 0).then(|| top as f64 / self.requests as f64)
+    }
+
+    /// What a request used on average, if any was measured.
+    pub fn units_each(&self) -> Option<f64> {
+        (self.metered > 0).then(|| self.units / self.metered as f64)
     }
 
     fn count_key(&mut self, key: u64, times: u64) {
@@ -109,6 +121,9 @@ impl Seen {
         self.returned += other.returned;
         self.returned_max = self.returned_max.max(other.returned_max);
         self.answers += other.answers;
+        self.units += other.units;
+        self.metered += other.metered;
+        self.failed += other.failed;
     }
 
     /// Both together. Keys of both are counted apart, so the busiest is that of one of them.
@@ -136,10 +151,27 @@ impl Shapes {
     }
 
     /// Counts a request that was answered: several times if others like it were not looked at. Of the answer only the
-    /// number of items is read.
+    /// number of items is read, and its `units` if they were measured.
     pub fn note(&mut self, operation: &str, input: &Value, answer: Option<&Value>, times: u64) {
+        self.count(operation, input, answer, times);
+    }
+
+    /// A write whose condition did not hold.
+    pub fn note_failed(&mut self, operation: &str, input: &Value, times: u64) {
+        if let Some(seen) = self.count(operation, input, None, times) {
+            seen.failed += times;
+        }
+    }
+
+    fn count(
+        &mut self,
+        operation: &str,
+        input: &Value,
+        answer: Option<&Value>,
+        times: u64,
+    ) -> Option<&mut Seen> {
         if !OPERATIONS.contains(&operation) {
-            return;
+            return None;
         }
         let shape = shape(input, &self.keys);
         let name = json!([operation, shape]).to_string();
@@ -147,7 +179,7 @@ impl Shapes {
             self.seen.contains_key(&name) || (self.seen.len() < SHAPES_MAX && name.len() <= SHAPE_BYTES_MAX);
         if !has_place {
             self.left_out += times;
-            return;
+            return None;
         }
         let seen = self.seen.entry(name).or_default();
         seen.requests += times;
@@ -157,9 +189,14 @@ impl Shapes {
             seen.returned += times * count;
             seen.returned_max = seen.returned_max.max(count);
         }
+        if let Some(units) = answer.and_then(|answer| answer[UNITS].as_f64()) {
+            seen.units += units * times as f64;
+            seen.metered += times;
+        }
         if let Some(key) = partition(input, &self.keys) {
             seen.count_key(key, times);
         }
+        Some(seen)
     }
 
     /// The tables that were asked for items.
@@ -211,10 +248,12 @@ impl Shapes {
     pub fn to_json(&self) -> Value {
         let shapes = self.all().into_iter().map(|shape| {
             let Seen { requests, further_pages, returned, returned_max, answers, .. } = shape.seen;
+            let Seen { units, metered, failed, .. } = shape.seen;
             json!({
                 "operation": shape.operation, "input": shape.input, "requests": requests,
                 "furtherPages": further_pages, "returned": returned, "returnedMax": returned_max,
-                "answers": answers, "topKey": shape.seen.keys.values().max(),
+                "answers": answers, "units": units, "metered": metered, "failed": failed,
+                "topKey": shape.seen.keys.values().max(),
             })
         });
         json!({ "shapes": shapes.collect::<Vec<_>>(), "leftOut": self.left_out })
@@ -230,6 +269,10 @@ impl Shapes {
                 returned: number("returned")?,
                 returned_max: number("returnedMax")?,
                 answers: number("answers")?,
+                units: one[UNITS].as_f64().unwrap_or_default(),
+                metered: number("metered").unwrap_or_default(),
+                // A server of an earlier release does not count them.
+                failed: number("failed").unwrap_or(0),
                 keys: number("topKey").map(|count| (0, count)).into_iter().collect(),
             };
             shapes.seen.insert(json!([one["operation"], one["input"]]).to_string(), seen);
@@ -339,6 +382,9 @@ fn value_form(value: &Value) -> Value {
 
 /// `ORDER#2026-11-17#o1` -> `ORDER#?#?`. A word is in capitals, or stands in front of a separator at the beginning.
 pub fn form(text: &str) -> String {
+    if text.starts_with('$') {
+        return labelled_form(text);
+    }
     let is_usual = text.contains(['#', '|']);
     let is_separator = |c: char| match is_usual {
         true => c == '#' || c == '|',
@@ -359,6 +405,25 @@ pub fn form(text: &str) -> String {
         rest = &rest[separator.len_utf8()..];
     }
     form + ANY
+}
+
+/// ElectroDB's: `$taskapp#employee_e1` -> `$taskapp#employee_?`. Labels stay, and the names that are no label.
+fn labelled_form(text: &str) -> String {
+    let segment = |segment: &str| {
+        let name = segment.strip_prefix('$').unwrap_or(segment);
+        match name.split_once('_') {
+            Some((label, value)) if is_word(label) => {
+                let dollar = &segment[..segment.len() - name.len()];
+                let value = if value.is_empty() { "" } else { ANY };
+                format!("{dollar}{label}_{value}")
+            }
+            _ if is_word(name) && segment.starts_with('$') => segment.to_owned(),
+            _ if name.is_empty() => segment.to_owned(),
+            _ => ANY.to_owned(),
+        }
+    };
+    let segments: Vec<String> = text.split('#').take(SEGMENTS_MAX).map(segment).collect();
+    segments.join("#")
 }
 
 fn segment(text: &str, is_prefix: bool) -> String {
@@ -393,6 +458,8 @@ mod tests {
             ("alice@example.com", "?"),
             ("2026-11-17T10:00:00Z", "?"),
             ("book:978", "book:?"),
+            ("$taskapp#employee_e1", "$taskapp#employee_?"),
+            ("$assignments#task_1#project_", "$assignments#task_?#project_"),
             ("ORDER#", "ORDER#"),
             ("ORDER#\u{10FFFF}", "ORDER#\u{10FFFF}"),
             ("SUM#2026\u{10FFFF}", "SUM#?\u{10FFFF}"),

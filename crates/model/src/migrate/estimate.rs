@@ -202,7 +202,7 @@ impl Estimator<'_> {
         let mut lines = match table.billing.value {
             Billing::OnDemand => vec![self.written(what, table, items, units)],
             Billing::Provisioned => {
-                let hour = self.prices.class(table.class).write_unit_hour;
+                let hour = self.prices.class_or_standard(table.class).write_unit_hour;
                 let reserved = rate * units / paced_units;
                 vec![
                     Line::new(what)
@@ -217,7 +217,7 @@ impl Estimator<'_> {
     }
 
     fn written(&self, what: String, table: &Table, items: f64, units: f64) -> Line {
-        let price = self.prices.class(table.class).write_million;
+        let price = self.prices.class_or_standard(table.class).write_million;
         Line::new(what).times(items, "items").times(units, "WRU").times(price, "$").over(1e6, "")
     }
 
@@ -229,7 +229,7 @@ impl Estimator<'_> {
         let bytes = entities
             .filter_map(|(id, _)| Some(self.both().items(id)? * self.footprints.of(id).item_bytes as f64))
             .sum::<f64>();
-        let price = self.prices.class(table.class).read_million;
+        let price = self.prices.class_or_standard(table.class).read_million;
         (bytes > 0.0 && table.billing.value == Billing::OnDemand).then(|| {
             Line::new(format!("scan of {}", table.name.value))
                 .times(bytes, "B")
@@ -273,7 +273,7 @@ impl Estimator<'_> {
             let doubled = units(self.both(), &self.footprints, &self.doubled(pattern));
             let more = (doubled - after) * rate.value.average;
             let table = self.layout.target.table_of(self.layout.target.entity(write.entity.value));
-            let prices = self.prices.class(table.class);
+            let prices = self.prices.class_or_standard(table.class);
             let line = Line::new(format!("{} written twice", pattern.id.value));
             let line = match table.billing.value {
                 Billing::OnDemand => line

@@ -34,6 +34,9 @@ pub struct Entity {
     /// How long after it was written an item expires, in seconds.
     pub expires: Option<Spanned<u64>>,
     pub owner: Option<Spanned<String>>,
+    /// Optional attributes that an item has all of or none of: every write that sets or removes one of them does so
+    /// with the others.
+    pub together: Vec<Vec<String>>,
     /// Example items by their attributes; keys are rendered.
     pub samples: Vec<SampleRow>,
 }
@@ -183,6 +186,12 @@ impl Entity {
         }
         let span = entry.when.as_ref().map_or(entry.span, |when| when.span);
         (!terms.is_empty()).then_some(Predicate { terms, span })
+    }
+
+    /// Whether an item that has one of the two attributes has the other.
+    pub fn has_together(&self, one: &str, other: &str) -> bool {
+        let both = |group: &Vec<String>| [one, other].iter().all(|name| group.iter().any(|own| own == name));
+        one == other || self.together.iter().any(both)
     }
 
     /// The key templates of the table: partition, then sort.

@@ -110,6 +110,8 @@ pub struct Write {
     pub entity: Spanned<EntityId>,
     /// `by`: identifies the item. Empty for `create` and `put`, which know every attribute.
     pub by: Vec<Spanned<String>>,
+    /// Whether the file says `by`, so that the caller gives these. Else they are the key's.
+    pub says_by: bool,
     /// `knows`: further attributes whose values the writer knows.
     pub knows: Vec<Spanned<String>>,
     pub set: Vec<AttributeChange>,

@@ -257,16 +257,16 @@ impl<'m> Asked<'m> {
         let condition = sort.first();
         let strays = self.model.entities_of(self.table).filter(|(id, _)| !self.entities.contains(id));
         let strays = strays.filter(|(_, entity)| {
-            let Some(other) = self.keys(entity, index) else { return false };
+            let Some((partition, sort)) = templates(entity, index) else { return false };
             let same_partition =
-                keys[0].partition.iter().zip(&other.partition).all(|(one, other)| may_equal(one, other));
-            let in_range = match (condition, other.sort.first()) {
+                keys[0].partition.iter().zip(partition).all(|(one, other)| may_equal(one, other));
+            let in_range = || match (condition, sort) {
                 (Some(SortCondition::Equal(template)), Some(sort)) => may_equal(sort, template),
                 (Some(SortCondition::BeginsWith(prefix)), Some(sort)) => may_begin_with(sort, prefix),
                 (Some(SortCondition::Range { prefix, .. }), Some(sort)) => may_begin_with(sort, prefix),
                 _ => true,
             };
-            same_partition && in_range
+            same_partition && in_range()
         });
         let entities: Vec<EntityId> = strays.map(|(id, _)| id).collect();
         (!entities.is_empty()).then_some(Gap::Mixed { entities })
@@ -330,7 +330,7 @@ impl<'m> Asked<'m> {
         service.fan_out = service.fan_out.saturating_mul(walk.fan_out);
         self.serve_filter(keys, &walk, entity, &mut service);
         self.serve_order(&walk, entity, &mut service);
-        service.sparse = keys.when.clone().filter(|when| !self.implies(when));
+        service.sparse = keys.when.clone().filter(|when| !self.implies(entity, when));
         service.sort = walk.conditions;
         service
     }
@@ -416,7 +416,7 @@ impl<'m> Asked<'m> {
         let in_partition = |name: &str| {
             keys.partition.iter().flat_map(|template| template.attributes()).any(|one| one == name)
         };
-        let member = keys.when.as_ref().filter(|when| self.implies(when));
+        let member = keys.when.as_ref().filter(|when| self.implies(entity, when));
         let by_membership = |name: &str| member.is_some_and(|when| when.equality(name).is_some());
         let same = |term: &Term| {
             member.iter().flat_map(|when| &when.terms).any(|one| {
@@ -461,16 +461,16 @@ impl<'m> Asked<'m> {
     }
 
     /// Whether the pattern asks only for items that match the predicate.
-    fn implies(&self, when: &Predicate) -> bool {
+    fn implies(&self, entity: &Entity, when: &Predicate) -> bool {
         when.terms.iter().all(|term| {
             let asked = self.read.conditions.as_ref().and_then(|where_| where_.equality(&term.attribute));
             match term.operator {
                 Operator::Equal => asked.is_some() && asked == term.operands.first(),
                 Operator::Exists => {
                     let terms = self.read.conditions.iter().flat_map(|where_| &where_.terms);
-                    let named = |one: &Term| one.attribute.value == term.attribute.value;
-                    self.read.knows(&term.attribute)
-                        || terms.into_iter().any(|one| named(one) && one.implies_existence())
+                    let with = |name: &str| entity.has_together(name, &term.attribute);
+                    self.read.by.iter().any(|name| with(name))
+                        || terms.into_iter().any(|one| with(&one.attribute) && one.implies_existence())
                 }
                 Operator::In => asked.is_some_and(|asked| term.operands.contains(asked)),
                 _ => self.read.conditions.iter().flat_map(|where_| &where_.terms).any(|one| {
@@ -480,6 +480,14 @@ impl<'m> Asked<'m> {
                 }),
             }
         })
+    }
+}
+
+/// The partition key's templates of an entity in the table or an index, and its first sort template.
+fn templates(entity: &Entity, index: Option<IndexId>) -> Option<(&[Template], Option<&Template>)> {
+    match index {
+        None => entity.key.as_ref().map(|key| (std::slice::from_ref(&key.partition), key.sort.as_ref())),
+        Some(index) => entity.entry(index).map(|entry| (entry.partition.as_slice(), entry.sort.first())),
     }
 }
 

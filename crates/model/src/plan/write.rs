@@ -28,6 +28,11 @@ pub struct IndexEffect {
 }
 
 impl IndexEffect {
+    /// Whether an item that may be in the index is not in it afterwards.
+    pub fn leaves(&self) -> bool {
+        self.after == Membership::Out && self.before != Membership::Out
+    }
+
     /// The most index rows that are written.
     pub fn writes_at_most(&self) -> u64 {
         match (self.before, self.after) {

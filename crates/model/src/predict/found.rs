@@ -66,9 +66,9 @@ fn known_parent<'m>(
         let count = model.entity(current).count.as_ref()?;
         items *= counted(count);
         current = count.per?;
-        let own = identity(model.entity(current));
-        if !own.is_empty() && own.is_subset(&known) {
-            return Some((items, own));
+        let parent = model.entity(current);
+        if is_identified(parent, &known) {
+            return Some((items, identifying(parent)));
         }
     }
     None
@@ -110,7 +110,19 @@ fn known(read: &Read) -> Vec<(&str, Option<&str>)> {
 /// Whether they make up the whole primary key.
 fn identifies(entity: &Entity, known: &[(&str, Option<&str>)]) -> bool {
     let known: BTreeSet<&str> = known.iter().map(|(name, _)| *name).collect();
-    entity.key.is_some() && identity(entity).is_subset(&known)
+    entity.key.is_some() && is_identified(entity, &known)
+}
+
+/// Whether the values of these attributes belong to one item: by the key, or by the declared `id`.
+fn is_identified(entity: &Entity, known: &BTreeSet<&str>) -> bool {
+    let own = identity(entity);
+    let by_id = || entity.identity.iter().all(|name| known.contains(name.value.as_str()));
+    (!own.is_empty() && own.is_subset(known)) || (!entity.identity.is_empty() && by_id())
+}
+
+/// What the key of an entity is made of, and its declared `id`.
+fn identifying(entity: &Entity) -> BTreeSet<&str> {
+    identity(entity).into_iter().chain(entity.identity.iter().map(|name| name.value.as_str())).collect()
 }
 
 /// The share of `found` items that have one value of an attribute. If nothing is declared, each item is assumed to
@@ -159,8 +171,7 @@ fn all_items_per_key(model: &Model, place: Place<'_>) -> Option<f64> {
     let mut current = place.entity_id;
     // A chain of `per` is no longer than there are entities.
     for _ in 0..=model.entities.len() {
-        let own = identity(model.entity(current));
-        if !own.is_empty() && own.is_subset(&key) {
+        if is_identified(model.entity(current), &key) {
             return Some(items);
         }
         let count = model.entity(current).count.as_ref()?;
@@ -169,7 +180,7 @@ fn all_items_per_key(model: &Model, place: Place<'_>) -> Option<f64> {
             return Some((items / keys(model, current, &key)?).max(1.0));
         };
         // The parts of the key that the parent does not have can only make the collection smaller.
-        key = key.intersection(&identity(model.entity(parent))).copied().collect();
+        key = key.intersection(&identifying(model.entity(parent))).copied().collect();
         if key.is_empty() {
             return None;
         }

@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use capacity::{ReadMode, read_units};
+use capacity::{ReadMode, read_units, scan_units};
 
 use super::found::examined;
 use super::item::{Values, size_bytes};
-use super::{RowChange, TRANSACTION_FACTOR, Units, item};
+use super::{RowChange, TRANSACTION_FACTOR, Units, item, partitions};
 use crate::Model;
 use crate::model::{
     Action, ActionKind, Attribute, AttributesRead, EntityId, Grouping, IndexEntry, IndexId, IndexKind,
@@ -174,7 +174,13 @@ impl Forecast<'_> {
     fn read(&self, read: &Read, plan: &ReadPlan) -> (f64, Units) {
         let fan_out = plan.fan_out as f64;
         let (items, bytes) = self.examined(read, plan);
-        let each = read_units((bytes / fan_out).ceil() as usize, self.mode(plan));
+        let bytes_each = (bytes / fan_out).ceil() as usize;
+        let each = match plan.operation {
+            ReadOperation::Scan => {
+                scan_units(bytes_each, partitions(self.model.table(plan.table)), self.mode(plan))
+            }
+            _ => read_units(bytes_each, self.mode(plan)),
+        };
         let mut units = Units::of(plan.index, each * fan_out);
         if self.completes_from_table(read, plan) {
             let item_bytes = self.footprints.of(plan.entities[0]).item_bytes;
@@ -273,7 +279,9 @@ impl Forecast<'_> {
         let depends =
             |name: &str| when.is_some_and(|when| when.terms.iter().any(|term| term.attribute.value == name));
         let moves = write.verb != WriteVerb::Update || plan::changed(write).any(depends);
-        let outcomes = outcomes(effect, share, moves);
+        // An update that takes items out of the index is sent for items that are in it, however few those are at a time.
+        let leaves = write.verb == WriteVerb::Update && moves && effect.after == Membership::Out;
+        let outcomes = outcomes(effect, if leaves { 1.0 } else { share }, moves);
         // A put that replaces an item may change its index key; typically there is no item to replace.
         let replaces = write.verb == WriteVerb::Put && self.assumption == Assumption::Worst;
         let key_changes =

@@ -119,7 +119,8 @@ impl<'m, 'd> Chooser<'m, 'd> {
         ancestors(one).any(|ancestor| ancestor == other) || ancestors(other).any(|ancestor| ancestor == one)
     }
 
-    fn touch(&self, write: &'m Write, effects: &'m [IndexEffect], item: &SampleItem) -> Touch<'m> {
+    /// What the write does to this item, once it is changed so that the write's conditions hold.
+    pub fn touch(&self, write: &'m Write, effects: &'m [IndexEffect], item: &SampleItem) -> Touch<'m> {
         let entity = write.entity.value;
         let mut touch = Touch {
             write,
@@ -162,6 +163,7 @@ impl<'m, 'd> Chooser<'m, 'd> {
         }
         for term in write.condition.iter().flat_map(|condition| &condition.terms) {
             fulfil(entity, term, &mut values, given);
+            accompany(entity, &term.attribute, &mut values);
         }
         if let Some(version) = &write.version {
             values.entry(version.value.clone()).or_insert_with(|| Value::from(7));
@@ -341,6 +343,21 @@ fn fulfil(entity: &Entity, term: &Term, values: &mut Values, given: &mut Given) 
         }
     };
     values.extend(value.map(|value| (name.clone(), value)));
+}
+
+/// Attributes that an item has only together with this one follow it.
+fn accompany(entity: &Entity, name: &str, values: &mut Values) {
+    let others = entity.attributes.keys().filter(|other| *other != name && entity.has_together(name, other));
+    for other in others {
+        match values.contains_key(name) {
+            true => {
+                values.entry(other.clone()).or_insert_with(|| another(entity, other, None));
+            }
+            false => {
+                values.remove(other);
+            }
+        }
+    }
 }
 
 /// A value for which `value operator bound` holds.

@@ -5,10 +5,10 @@ use item::Value;
 use super::Unsendable;
 use super::write_case::{Chooser, Touch};
 use crate::Model;
-use crate::model::{Pattern, WriteVerb};
+use crate::model::{EntityId, Pattern, WriteVerb};
 use crate::plan::Plan;
 use crate::predict::item::Values;
-use crate::sample::variant::{variant, with};
+use crate::sample::variant::{variant, variant_but, with};
 use crate::sample::{FILLER, SampleItem, key_of};
 
 /// How many items are tried to find one that meets the conditions.
@@ -60,6 +60,9 @@ fn unfilled(values: &Values) -> Values {
 /// its lines.
 fn new_identities<'m>(model: &Model, data: &[SampleItem], touches: Vec<Touch<'m>>) -> Vec<Touch<'m>> {
     let mut renamed: Vec<(String, Value, Value)> = Vec::new();
+    let beside: Vec<(EntityId, Values)> =
+        touches.iter().filter_map(|touch| Some((touch.entity, touch.old.clone()?))).collect();
+    let touched: Vec<EntityId> = touches.iter().map(|touch| touch.entity).collect();
     let create = |mut touch: Touch<'m>| {
         let Some(values) = touch.new.clone().filter(|_| touch.write.verb == WriteVerb::Create) else {
             return touch;
@@ -67,7 +70,10 @@ fn new_identities<'m>(model: &Model, data: &[SampleItem], touches: Vec<Touch<'m>
         let item =
             SampleItem { table: touch.table, entity: Some(touch.entity), name: None, values, parent: None };
         let item = follow(model, item, &renamed);
-        let new = unused(model, data, &item);
+        // Several items of an entity that share all of their key would be one.
+        let is_only = touched.iter().filter(|entity| **entity == touch.entity).count() == 1;
+        let shared = if is_only { shared(model, touch.entity, &beside) } else { Vec::new() };
+        let new = unused(model, data, &item, &shared);
         for (name, value) in &item.values {
             let attribute = model.entity(touch.entity).attribute(name);
             if let Some(other) = new.values.get(name).filter(|other| *other != value && attribute.is_some()) {
@@ -90,11 +96,29 @@ fn follow(model: &Model, item: SampleItem, renamed: &[(String, Value, Value)]) -
     if changes.is_empty() { item } else { with(model, &item, changes, 0) }
 }
 
-/// The item if its key is free, else with another identity.
-fn unused(model: &Model, data: &[SampleItem], item: &SampleItem) -> SampleItem {
+/// The parts of the entity's key that items of other entities in the request have, too: a like is of the photo that
+/// counts it.
+fn shared(model: &Model, entity: EntityId, beside: &[(EntityId, Values)]) -> Vec<(String, Value)> {
+    let names = model.entity(entity).key_templates().flat_map(|template| template.attributes());
+    let of_others = names.filter_map(|name| {
+        let mut others = beside.iter().filter(|(other, _)| *other != entity);
+        let value = others.find_map(|(_, values)| values.get(name))?;
+        Some((name.to_owned(), value.clone()))
+    });
+    of_others.collect()
+}
+
+/// The item with what it shares, or else as it is, if that key is free; else with another identity.
+fn unused(model: &Model, data: &[SampleItem], item: &SampleItem, shared: &[(String, Value)]) -> SampleItem {
     let key = |item: &SampleItem| key_of(model, item.table, &item.values);
     let is_free =
         |item: &SampleItem| !data.iter().any(|stored| stored.table == item.table && key(stored) == key(item));
+    let kept: Vec<&str> = shared.iter().map(|(name, _)| name.as_str()).collect();
+    let sharing = with(model, item, shared.iter().cloned(), 0);
+    let beside = (1..=IDENTITIES_MAX).filter_map(|number| variant_but(model, &sharing, number, &kept));
     let others = (1..=IDENTITIES_MAX).filter_map(|number| variant(model, item, number));
-    std::iter::once(item.clone()).chain(others).find(is_free).unwrap_or_else(|| item.clone())
+    // With nothing shared these are the item itself and the others, in this order.
+    let mut all =
+        std::iter::once(sharing.clone()).chain(beside).chain(std::iter::once(item.clone())).chain(others);
+    all.find(is_free).unwrap_or_else(|| item.clone())
 }

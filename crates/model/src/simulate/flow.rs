@@ -8,7 +8,7 @@ use capacity::{Access, Place};
 use crate::Model;
 use crate::demand::{self, Resource, UnitKind, Usage};
 use crate::heat::key_load::{KeyLoad, key_loads};
-use crate::model::TableId;
+use crate::model::{EntityId, TableId};
 use crate::plan::Plan;
 use crate::predict::typical::Footprints;
 use crate::traffic::Day;
@@ -22,7 +22,7 @@ const KEYS_MAX: usize = 64;
 /// Steps of this size visit everything evenly: the golden ratio of all hashes.
 const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
 
-/// What one pattern asks of one table and its indexes, reads or writes.
+/// What one pattern asks of one table and its indexes, reads or writes; or a function that updates copies after it.
 pub struct Flow {
     pub table: TableId,
     pub access: Access,
@@ -79,20 +79,23 @@ pub struct RequestPart {
     pub key: Option<usize>,
 }
 
+/// Parts with the same key are one request: its pattern, the entity whose copies it writes, reads or writes, and the table.
+type FlowKey = (usize, Option<EntityId>, UnitKind, TableId);
+
 /// Of every pattern that has a rate and that the table serves; with its average rate all day if it `is_flat`.
 pub fn flows(model: &Model, plans: &[Plan], is_flat: bool) -> Flows {
     let footprints = Footprints::new(model);
     let uses = demand::uses(model, plans, &footprints);
     let key_loads = key_loads(model, plans);
     let mut names: Vec<KeyName> = Vec::new();
-    let mut flows: Vec<((usize, UnitKind, TableId), Flow)> = Vec::new();
+    let mut flows: Vec<(FlowKey, Flow)> = Vec::new();
     for one in &uses {
         let part = FlowPart {
             place: one.resource,
             units: one.units,
             keys: keys(&key_loads, &model.patterns[one.pattern].id.value, one, &mut names),
         };
-        let at = (one.pattern, one.kind, one.resource.0);
+        let at = (one.pattern, one.copies, one.kind, one.resource.0);
         match flows.iter_mut().find(|(known, _)| *known == at) {
             Some((_, flow)) => flow.parts.push(part),
             None => flows.push((at, Flow::new(one, part, is_flat))),
@@ -106,7 +109,8 @@ fn keys(key_loads: &[KeyLoad], pattern: &str, one: &Usage, names: &mut Vec<KeyNa
     let peak = one.peak * one.units;
     let here = key_loads
         .iter()
-        .filter(|key_load| key_load.pattern == pattern && (key_load.table, key_load.index) == one.resource);
+        .filter(|key_load| key_load.pattern == pattern && key_load.copies == one.copies)
+        .filter(|key_load| (key_load.table, key_load.index) == one.resource);
     let mut keys: Vec<Key> = Vec::new();
     let mut up_to = 0.0;
     for key_load in here {

@@ -4,7 +4,7 @@ use model::check::check;
 use model::diagnostic::RuleId;
 use model::facts::Facts;
 use model::heat::{
-    Cure, CureWay, Cures, DEFAULT_HEADROOM, Growing, Heat, KeyHeat, forecasts, heat, shards, svg,
+    Cure, CureWay, Cures, DEFAULT_HEADROOM, Growing, Heat, KeyHeat, conflicts, forecasts, heat, shards, svg,
 };
 use model::plan::plan;
 use model::{Model, Source, diagnostic, file};
@@ -50,6 +50,85 @@ patterns:
   Create: { create: Order, set: { status: OPEN }, rate: 900/s }
   Ship: { update: Order, set: { status: OPEN -> SHIPPED }, rate: 900/s }
 "#;
+
+const OUTBOX: &str = r#"
+model: outbox
+table: { name: outbox, partition: PK, sort: SK }
+entities:
+  Event:
+    id: eventId
+    key: { PK: "E#{eventId}", SK: E }
+    attributes: { eventId: ulid, at: timestamp, pending: { optional: true, present: 0.01% } }
+    count: 100M
+    size: 500 B
+    indexes: { out: { when: exists pending, oPK: OUT, oSK: "{at}#{eventId}" } }
+indexes: { out: { project: keys } }
+patterns:
+  add: { create: Event, set: { pending: "1" }, rate: 600/s }
+  published: { update: Event, by: eventId, remove: [pending], rate: 600/s }
+"#;
+
+/// What enters an index leaves it again, at the rate of the write: 600 and 600, though few are in it at a time.
+#[test]
+fn leaving_a_sparse_index_is_counted_by_the_rate_of_the_write() {
+    let out = key(&heats(OUTBOX), "outbox/out", "OUT");
+    near(out.write.peak(), 1_200.0);
+    near(out.load, 1.2);
+}
+
+const SALES: &str = r#"
+model: sales
+table: { name: sales, partition: PK, sort: SK }
+entities:
+  Shop: { id: shop, key: { PK: "SHOP#{shop}", SK: SHOP }, attributes: { shop: { distinct: 200 }, sold: number }, count: 200, size: 300 B }
+  Sale: { id: saleId, key: { PK: "SALE#{saleId}", SK: SALE }, attributes: { saleId: ulid, total: number }, count: 50M, size: 300 B }
+patterns:
+  sell: { transact: [create Sale, { update: Shop, by: shop, add: [sold] }], rate: 900/s, skew: top 40% }
+"#;
+
+/// The skew is about shops. Each sale has a key of its own, which gets one write.
+#[test]
+fn the_skew_of_a_create_falls_on_keys_that_it_shares() {
+    let heats = heats(SALES);
+    near(key(&heats, "sales", "SHOP#{shop}").write.peak(), 900.0 * 0.4 * 2.0);
+    near(key(&heats, "sales", "SALE#{saleId}").write.peak(), 1_800.0 / 50e6);
+}
+
+/// 360 transactions a second of 10 ms on one shop: 3.6 / 4.6 find another one under way. Alone on its item, none does.
+#[test]
+fn transactions_on_one_item_cancel_each_other() {
+    let limits = Facts::embedded().limits;
+    let found = conflicts(&read(SALES), &limits);
+    assert_eq!(found.len(), 1);
+    near(found[0].transactions.peak(), 360.0);
+    near(found[0].cancelled, 3.6 / 4.6);
+    assert!(found[0].is_beyond() && found[0].key == "SHOP#{shop}");
+    let even = conflicts(&read(&SALES.replace(", skew: top 40%", "")), &limits);
+    near(even[0].cancelled, 0.045 / 1.045);
+    assert!(!even[0].is_beyond());
+    let single = SALES.replace(
+        "transact: [create Sale, { update: Shop, by: shop, add: [sold] }]",
+        "update: Shop, add: [sold]",
+    );
+    assert!(conflicts(&read(&single), &limits).is_empty());
+}
+
+/// Ten orders of a customer have its name: each rename is followed by ten writes on the customer's key.
+#[test]
+fn updates_of_copies_are_heat_where_the_copies_are() {
+    let text = r#"
+model: den
+table: { name: den, partition: PK, sort: SK, stream: new-and-old }
+entities:
+  Customer: { key: { PK: "C#{customerId}", SK: PROFILE }, attributes: { name: string }, count: 100, size: 500 B }
+  Order: { key: { PK: "O#{orderId}", SK: ORDER }, attributes: { customerName: { copy-of: Customer.name, sync: stream } }, count: 10 per Customer, size: 1 KB }
+patterns:
+  rename: { update: Customer, set: [name], rate: 100/s }
+"#;
+    let heats = heats(text);
+    near(key(&heats, "den", "C#{customerId}").write.peak(), 1.0);
+    near(key(&heats, "den", "O#{orderId}").write.peak(), 1.0);
+}
 
 /// 900 rows a second enter the index under `OPEN` and 900 leave it: 1,800 WCU, and 1,800 / 700 = 2.57.
 #[test]

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use model::{Source, diagnostic, file};
+use model::{Diagnostic, Source, Span, diagnostic, file};
 
 /// The first problem of a text.
 fn problem(text: String) -> String {
@@ -76,4 +76,39 @@ patterns: { P: { get: B }, Q: { create: A } }
     ];
     assert!(first.iter().all(|message| messages.iter().any(|one| one == message)), "{messages:?}");
     assert!(!messages.iter().any(|message| message.contains("`B`")), "{messages:?}");
+}
+
+#[test]
+fn a_finding_in_a_line_of_megabytes_is_shown_by_its_place_alone() {
+    let keys = (0..40_000).map(|at| format!("unknown-key-{at}: a value, ")).collect::<String>();
+    let source = Source::new("hostile.yaml", format!("model: x\nentities: {{ A: {{ {keys} }} }}\n"));
+    let problems = file::read(&source).diagnostics;
+    let shown = diagnostic::text(&source, &problems[..10], false);
+    assert!(shown.contains("--> hostile.yaml:2:18\n"), "{shown}");
+    assert!(shown.len() < 4_000, "{} bytes", shown.len());
+}
+
+#[test]
+fn places_that_are_far_apart_are_shown_apart_and_each_with_its_line() {
+    let comments = "# a comment\n".repeat(10_000);
+    let text = format!("first: 1\n{comments}last: 2\n");
+    let spans = ["first", "last"].map(|name| {
+        let start = text.find(name).unwrap();
+        Span::new(start, start + name.len())
+    });
+    let source = Source::new("hostile.yaml", text);
+    let finding = Diagnostic::error(spans[1], "twice").related(spans[0], "before");
+    let shown = diagnostic::text(&source, &[finding], false);
+    for line in ["hostile.yaml:10002:1", "10002 | last: 2", "hostile.yaml:1:1", "1 | first: 1", "before"] {
+        assert!(shown.contains(line), "{line} is missing in\n{shown}");
+    }
+}
+
+#[test]
+fn positions_are_the_same_by_the_lines_as_by_counting() {
+    let text = "a\n\nbé\n";
+    let source = Source::new("hostile.yaml", text);
+    let positions: Vec<_> = (0..=text.len() + 1).map(|byte| source.lines().position(byte)).collect();
+    let expected = [(1, 1), (1, 2), (2, 1), (3, 1), (3, 2), (3, 2), (3, 3), (4, 1), (4, 1)];
+    assert_eq!(positions, expected);
 }

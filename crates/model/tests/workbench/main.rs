@@ -1,6 +1,7 @@
 //! The workbench as a whole: model files in, rules, predictions, costs, heat, designs and migrations out.
 
 mod cost;
+mod cures;
 mod design;
 mod documentation;
 mod editor;

@@ -107,7 +107,7 @@ fn auto_scaling_follows_a_spike_and_comes_back() {
 fn a_hot_key_is_throttled_while_the_table_is_at_40_percent() {
     let text = things(
         "billing: provisioned, stream: new, read: 5, write: 4000",
-        "  Add: { create: Thing, rate: 1600/s, skew: top 90% }",
+        "  Add: { put: Thing, rate: 1600/s, skew: top 90% }",
     );
     let simulation = play(&text, Payment::Declared, &Traffic::minutes(10));
     let things = place(&simulation, "things");

@@ -442,6 +442,7 @@ fn break_entities(breaker: &mut Breaker<'_>) {
             }
         }
         let attributes = format!("{own}/attributes");
+        break_copies(breaker, &own);
         for name in keyed(breaker.document, &entity) {
             if !breaker.is_missed(&entity, &name) {
                 continue;
@@ -457,6 +458,39 @@ fn break_entities(breaker: &mut Breaker<'_>) {
             breaker.put("makes optional", &attributes, &name, details.into());
         }
     }
+}
+
+/// A copy loses what keeps it up to date, or gets a stream that the table does not have, or one of many copies.
+fn break_copies(breaker: &mut Breaker<'_>, entity: &str) {
+    let attributes = format!("{entity}/attributes");
+    for (name, declared) in members(breaker.document, &attributes) {
+        if declared.get("copy-of").is_none() {
+            continue;
+        }
+        let own = format!("{attributes}/{name}");
+        let sync = declared.get("sync").and_then(Value::as_str);
+        breaker.remove("keeps nothing up to date:", &own, "sync");
+        match sync {
+            Some("stream") => breaker.remove("has no stream for", "/table", "stream"),
+            Some("transaction") => {
+                breaker.put(
+                    "has too many copies:",
+                    entity,
+                    "count",
+                    json!(format!("100K per {}", origin(declared))),
+                );
+            }
+            _ => {}
+        }
+        if breaker.document.pointer("/table/stream").is_none() {
+            breaker.put("follows no stream:", &own, "sync", json!("stream"));
+        }
+    }
+}
+
+/// `Customer` of `Customer.name`.
+fn origin(declared: &Value) -> &str {
+    declared["copy-of"].as_str().and_then(|of| of.split('.').next()).unwrap_or_default()
 }
 
 fn break_indexes(breaker: &mut Breaker<'_>) {
@@ -591,10 +625,13 @@ fn break_writes(breaker: &mut Breaker<'_>) {
         if !writes {
             continue;
         }
-        breaker.add("writes one key too often:", &own, |pattern| {
-            pattern["rate"] = json!({ "average": "20000/s", "peak": "200000/s" });
-            pattern["skew"] = json!("top 50%");
-        });
+        // A create makes a key of its own each time, so that it can't write one too often.
+        if pattern.get("create").is_none() {
+            breaker.add("writes one key too often:", &own, |pattern| {
+                pattern["rate"] = json!({ "average": "20000/s", "peak": "200000/s" });
+                pattern["skew"] = json!("top 50%");
+            });
+        }
         if pattern.get("update").is_some() {
             breaker.put("updates what it can't find:", &own, "by", json!(["unheardOf"]));
             breaker.remove("lost its guard:", &own, "version");

@@ -51,7 +51,8 @@ impl Writer<'_> {
 
     fn write(&self, map: &mut Map, write: &Write) {
         map.put(write.verb.name(), text(self.name_of(write.entity.value)));
-        map.put_names("by", write.by.iter().map(|name| name.value.as_str()));
+        let by = write.by.iter().filter(|_| write.says_by);
+        map.put_names("by", by.map(|name| name.value.as_str()));
         map.put_names("knows", write.knows.iter().map(|name| name.value.as_str()));
         put_changes(map, "set", &write.set);
         put_changes(map, "add", &write.add);
