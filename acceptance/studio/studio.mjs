@@ -38,15 +38,27 @@ export async function serveOn(folder, ...options) {
   const server = spawn(process.env.LODESTONE, ["serve", "--port", "0", ...data, ...options], {
     stdio: ["ignore", "pipe", "inherit"],
   });
-  const [line] = await once(createInterface({ input: server.stdout }), "line");
+  const lines = createInterface({ input: server.stdout })[Symbol.asyncIterator]();
+  const { value: line } = await lines.next();
+  // With an access file the address that is printed has a token.
+  const studio = options.includes("--access") ? (await lines.next()).value.match(/http:\S+/)[0] : "";
   after(async () => {
     server.kill("SIGTERM");
     await once(server, "exit");
   });
-  const origin = line.match(/http:\/\/[\d.]+:\d+/)[0];
+  const own = line.match(/http:\/\/[\d.]+:\d+/)[0];
+  const origin = process.env.STUDIO_BUNDLE ? await bundled(own) : own;
   const page = await (await fetch(`${origin}/studio/`)).text();
   assert.match(page, /assets\/main-/, "this binary has no studio: LODESTONE_STUDIO=required cargo build says why");
-  return { origin, home: `${origin}/studio/`, post: (path, body) => post(origin, path, body), call: (operation, input) => post(origin, `call/${operation}`, input), send: (operation, input) => send(origin, operation, input) };
+  return { origin, direct: own, home: `${origin}/studio/`, studio, post: (path, body) => post(origin, path, body), call: (operation, input) => post(origin, `call/${operation}`, input), send: (operation, input) => send(origin, operation, input) };
+}
+
+// The server behind the files of a bundle, for work on the pages without a Rust build: see crates/studio/ui/dev.mjs.
+async function bundled(origin) {
+  const { front } = await import("../../crates/studio/ui/dev.mjs");
+  const server = await front(origin, () => process.env.STUDIO_BUNDLE);
+  after(() => server.close());
+  return server.origin;
 }
 
 // The door, as the studio's own page uses it.
@@ -154,6 +166,15 @@ export const plainTable = (server, TableName) =>
 export const rows = (page, grid = "#base") => page.locator(`${grid} .row`);
 export const inspector = (page) => page.getByRole("complementary", { name: "Item" });
 export const said = (page) => page.getByRole("contentinfo").getByRole("status");
+
+// Opens an item in the drawer, by a click on its key.
+export const openItem = async (page, text) => {
+  await (await row(page, text)).locator(".sk").last().click();
+  await inspector(page).locator("h2").waitFor();
+};
+export const field = (page, attribute) => inspector(page).getByLabel(attribute, { exact: true });
+export const changes = (page) => page.getByRole("region", { name: "Changes" });
+export const readBar = (page) => page.getByRole("group", { name: "What was read" });
 
 // Scrolls until a row is drawn that fits.
 export async function row(page, text, grid = "#base") {

@@ -31,14 +31,14 @@ test("an attribute is changed and written, then taken back", async () => {
   await page.keyboard.press("ArrowDown");
   await page.keyboard.press("ArrowDown");
   await page.keyboard.press("e");
-  await inspector(page).getByLabel("Value", { exact: true }).waitFor();
+  await page.waitForFunction(() => document.activeElement?.closest(".drawer"));
   await page.keyboard.press("Control+a");
   await page.keyboard.type("7");
-  await page.keyboard.press("Enter");
   await page.getByRole("button", { name: /^Write for/ }).waitFor();
   await page.keyboard.press("Control+s");
   await said(page).getByText("as predicted").waitFor();
-  await body.focus();
+  await page.keyboard.press("Escape");
+  await page.waitForFunction(() => document.activeElement?.closest("#base"));
   await page.keyboard.press("Control+z");
   await page.getByRole("button", { name: /^Write for/ }).waitFor();
   await page.keyboard.press("Control+s");
@@ -59,6 +59,8 @@ test("rows, partitions and panes are walked, and the row of an index is followed
   await page.keyboard.press("ArrowDown");
   await page.keyboard.press("Enter");
   await inspector(page).getByText("Order", { exact: true }).waitFor();
+  await page.keyboard.press("\\");
+  await page.locator("#pane-GSI1 .row.link").waitFor();
   await page.keyboard.press("l");
   await page.waitForFunction(() => document.activeElement?.closest("#pane-GSI1"));
   await page.keyboard.press("l");
@@ -66,7 +68,7 @@ test("rows, partitions and panes are walked, and the row of an index is followed
   await page.keyboard.press("]");
   await page.waitForFunction(() => document.activeElement?.closest("#pane-GSI1"));
   await page.keyboard.press("Escape");
-  await page.getByText("Choose an item").waitFor();
+  await inspector(page).waitFor({ state: "detached" });
   await page.keyboard.press("?");
   await page.getByRole("dialog", { name: "Keys" }).waitFor();
   await page.keyboard.press("Escape");

@@ -37,6 +37,8 @@ const COMPARED_MAX: usize = 40;
 pub struct Change {
     pub old: Option<Values>,
     pub new: Option<Values>,
+    /// The entity of a new item, whose keys are made from its attributes. Other items are known by their keys.
+    pub entity: Option<String>,
 }
 
 /// A table by its description.
@@ -106,8 +108,9 @@ impl Change {
             Value::Null => Ok(None),
             item => item_json::values(item).map(Some),
         };
-        let change = Change { old: item("old")?, new: item("new")? };
-        if change == Change::default() {
+        let entity = document["entity"].as_str().map(str::to_owned);
+        let change = Change { old: item("old")?, new: item("new")?, entity };
+        if change.old.is_none() && change.new.is_none() {
             Err("a change has an item before or after it".to_owned())
         } else {
             Ok(change)
@@ -118,6 +121,13 @@ impl Change {
 /// Renders keys and raises the version as the model says. Items that the model does not describe stay as typed.
 fn follow(table: &Table<'_>, model: Option<&Model>, mut change: Change, notes: &mut Vec<String>) -> Change {
     let (Some(model), Some(new)) = (model, change.new.as_mut()) else { return change };
+    if change.old.is_none() {
+        // An item that comes back after its deletion is what it was.
+        if let Some(named) = &change.entity {
+            make_keys(table, model, named, new, notes);
+        }
+        return change;
+    }
     let known = change.old.as_ref().unwrap_or(new);
     let Some(entity) = legend::entity_of(model, table.name, known) else { return change };
     raise_version(model, entity, change.old.as_ref(), new, notes);
@@ -143,6 +153,28 @@ fn follow(table: &Table<'_>, model: Option<&Model>, mut change: Change, notes: &
         }
     }
     change
+}
+
+/// The keys of a new item follow from the templates of its entity. A key that was typed stays.
+fn make_keys(table: &Table<'_>, model: &Model, named: &str, new: &mut Values, notes: &mut Vec<String>) {
+    let mut entities = model.entity_ids();
+    let Some(entity) = entities.find(|id| {
+        model.entity(*id).name.value == named && model.table_of(model.entity(*id)).name.value == table.name
+    }) else {
+        return;
+    };
+    let typed: Vec<(String, Attribute)> = table
+        .key_names()
+        .filter(|name| model.entity(entity).attribute(name).is_none())
+        .filter_map(|name| Some((name.to_owned(), new.get(name)?.clone())))
+        .collect();
+    rekey(model, entity, new, 0);
+    if typed.is_empty() {
+        notes.push("Key attributes follow from the model.".to_owned());
+    } else {
+        notes.push("A key attribute was typed, and stays as it is.".to_owned());
+        new.extend(typed);
+    }
 }
 
 /// Raises the attribute that the model's writers use for optimistic locking.

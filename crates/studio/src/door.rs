@@ -3,8 +3,9 @@
 //! `call/{Operation}` hands DynamoDB JSON to the engine byte for byte. A read-only studio refuses writes here, not
 //! only in its pages.
 
+use api::ErrorKind;
 use bytes::Bytes;
-use engine::{Caller, FaultKind, FaultRule, FaultStatus};
+use engine::{Caller, FaultKind, FaultRule, FaultStatus, Namespace};
 use http::request::Parts;
 use http::{HeaderName, Response, StatusCode};
 use model::Source;
@@ -14,12 +15,31 @@ use serde_json::{Value, json};
 
 use crate::live::{self, Live};
 use crate::model_files::ModelFileError;
-use crate::{Studio, builder, change, item_json, metrics, model_files, pattern, reply, workbench};
+use crate::outside::{AccessKey, SignedIn};
+use crate::{Studio, builder, change, guard, item_json, metrics, model_files, pattern, reply, workbench};
 
 /// The account and Region of a request: `000000000000.us-east-1`.
 const AS: HeaderName = HeaderName::from_static("x-lodestone-as");
+/// The connection whose database is asked, by its id; none for this server's own.
+const CONNECTION: HeaderName = HeaderName::from_static("x-lodestone-connection");
 const ACCOUNT: &str = "000000000000";
 const REGION: &str = "us-east-1";
+const READ_ONLY_SERVER: &str = "the server was started with --studio read-only";
+const READ_ONLY_CONNECTION: &str = "this connection is read-only: Connections says how to allow writes";
+/// What only this server knows, and the action that policies allow it by.
+const FEATURES: [(&str, &str); 7] = [
+    ("heat", "lodestone:DescribeHeat"),
+    ("capacity", "lodestone:DescribeCapacity"),
+    ("metrics", "cloudwatch:GetMetricData"),
+    ("learn", "lodestone:WatchRequests"),
+    ("faults", "lodestone:InjectFault"),
+    ("regions", "lodestone:LinkRegions"),
+    ("difference", "dynamodb:RestoreTableToPointInTime"),
+];
+/// Tables and actions that one question names.
+const MAY_MAX: usize = 100;
+/// Tables whose use is compared.
+const TABLES_NAMED_MAX: usize = 10_000;
 
 /// Example models by name.
 const EXAMPLES: [(&str, &str); 5] = [
@@ -47,6 +67,11 @@ impl Fault {
         Fault { status, body: json!({ "message": message.into() }) }
     }
 
+    /// Of AWS's errors some have a capital letter.
+    fn message(&self) -> &Value {
+        self.body.get("message").or_else(|| self.body.get("Message")).unwrap_or(&Value::Null)
+    }
+
     pub fn bad(message: impl Into<String>) -> Fault {
         Fault::new(StatusCode::BAD_REQUEST, message)
     }
@@ -55,11 +80,10 @@ impl Fault {
         Fault::new(StatusCode::NOT_FOUND, format!("The studio's door has no command {name}."))
     }
 
-    fn read_only(what: &str) -> Fault {
-        let message = format!(
-            "This studio is read-only: {what} is refused. Start the server without --studio read-only to write."
-        );
-        Fault::new(StatusCode::FORBIDDEN, message)
+    /// Something that only this server knows of its own tables.
+    fn elsewhere() -> Fault {
+        let message = "Only a Lodestone can tell this, of its own tables: open its own studio.";
+        Fault::new(StatusCode::NOT_IMPLEMENTED, message)
     }
 }
 
@@ -114,10 +138,11 @@ impl Studio {
     }
 
     async fn call(&self, head: &Parts, operation: &str, body: &[u8]) -> Result<Vec<u8>, Fault> {
-        if self.options.read_only && live::writes(operation, body) {
-            return Err(Fault::read_only(operation));
+        let live = self.live(head)?;
+        if live.read_only.is_some() && live::writes(operation, body) {
+            live.refuse_writes(operation)?;
         }
-        Ok(self.live(head)?.call(operation, body).await?)
+        Ok(live.call(operation, body).await?)
     }
 
     async fn command(&self, head: &Parts, command: &str, body: &[u8]) -> Result<Value, Fault> {
@@ -127,7 +152,11 @@ impl Studio {
             serde_json::from_slice(body).map_err(|error| Fault::bad(format!("This is not JSON: {error}.")))?
         };
         match command.split_once('/').unwrap_or((command, "")) {
-            ("session", "") => Ok(self.session()),
+            ("session", "") => self.session(head),
+            ("signin", "") => self.sign_in(&input),
+            ("signout", "") => self.sign_out(head),
+            ("may", "") => self.may(head, &input),
+            ("connections", act) => self.connections(head, act, input).await,
             ("examples", "") => Ok(examples()),
             ("change", "") => self.change(head, &input).await,
             ("difference", "") => self.difference(head, &input).await,
@@ -147,32 +176,141 @@ impl Studio {
             ("model", "apply") => self.apply(head, &input).await,
             ("model", command) => self.workbench(command.to_owned(), input).await,
             ("file", "") => self.files(),
-            ("file", name) => self.file(name, &input),
+            ("file", name) => self.file(head, name, &input),
             _ => Err(Fault::unknown_command(command)),
         }
     }
 
-    fn session(&self) -> Value {
-        json!({
+    /// What a page shows of where it is, and what it may do there.
+    fn session(&self, head: &Parts) -> Result<Value, Fault> {
+        let live = self.live(head)?;
+        let connection = connection_id(head).and_then(|id| Some((id, self.connections.find(id)?)));
+        let signed_in =
+            self.session_key(head).map(|(key, signed)| json!({ "name": signed.name, "key": key.id }));
+        let feature = |action: &str| match self.authorize(&live, action) {
+            Ok(()) => Value::Null,
+            Err(fault) => fault.message().clone(),
+        };
+        let features: serde_json::Map<String, Value> =
+            FEATURES.iter().map(|(name, action)| ((*name).to_owned(), feature(action))).collect();
+        let has_connections = self.options.outside.is_some() && signed_in.is_none();
+        Ok(json!({
             "version": env!("CARGO_PKG_VERSION"),
             "storage": self.options.storage,
-            "readOnly": self.options.read_only,
-            "account": ACCOUNT,
-            "region": REGION,
+            "readOnly": live.read_only.is_some(),
+            "readOnlyWhy": live.read_only,
+            "account": &*live.caller.namespace.account,
+            "region": &*live.caller.namespace.region,
             "models": self.options.models.as_ref().map(|folder| folder.display().to_string()),
-        })
+            "hasKeys": self.options.has_keys(),
+            "signedIn": signed_in,
+            "hasConnections": has_connections,
+            "connection": connection.map(|(id, connection)| connection.json(id)),
+            // What can't be asked here, each with its reason.
+            "withheld": features.into_iter().filter(|(_, why)| !why.is_null()).collect::<serde_json::Map<_, _>>(),
+        }))
     }
 
-    /// The database for the account and Region in the header.
-    fn live(&self, head: &Parts) -> Result<Live, Fault> {
-        let named = head.headers.get(AS).map(|value| value.to_str().unwrap_or_default());
-        let (account, region) = match named {
-            None => (ACCOUNT, REGION),
-            Some(named) => named.split_once('.').filter(|(account, region)| is_account(account) && is_region(region)).ok_or_else(
-                || Fault::bad("An account has 12 digits and a Region letters, digits and -: 000000000000.us-east-1."),
-            )?,
+    /// Begins a session with a key of the access file.
+    fn sign_in(&self, input: &Value) -> Result<Value, Fault> {
+        let text = |member: &str| input[member].as_str().unwrap_or_default().trim().to_owned();
+        let outside = self.options.outside.as_ref().filter(|outside| outside.has_keys());
+        let outside = outside.ok_or_else(|| {
+            Fault::bad("This server has no access file: there is no key to sign in with, and none is needed.")
+        })?;
+        let session_token = Some(text("token")).filter(|token| !token.is_empty());
+        let key = AccessKey { id: text("id"), secret: text("secret"), session_token };
+        let signed = outside.caller(&key, REGION).map_err(|error| refused_key(&key, &error))?;
+        let id = self.sessions.begin(key);
+        let id = id.ok_or_else(|| {
+            Fault::new(StatusCode::INTERNAL_SERVER_ERROR, "The system gives no random numbers.")
+        })?;
+        Ok(json!({ "session": id, "name": signed.name, "account": &*signed.caller.namespace.account }))
+    }
+
+    fn sign_out(&self, head: &Parts) -> Result<Value, Fault> {
+        self.sessions.end(header_text(head, &guard::HEADER).unwrap_or_default());
+        Ok(json!({}))
+    }
+
+    /// The key that a page signed in with, and whose it is now.
+    pub(crate) fn session_key(&self, head: &Parts) -> Option<(AccessKey, SignedIn)> {
+        let key = self.sessions.key(header_text(head, &guard::HEADER)?)?;
+        let signed = self.options.outside.as_ref()?.caller(&key, REGION).ok()?;
+        Some((key, signed))
+    }
+
+    /// Which of these actions on tables the caller's policies allow. A table's own policy is not asked.
+    fn may(&self, head: &Parts, input: &Value) -> Result<Value, Fault> {
+        let caller = self.live(head)?.caller;
+        let texts = |member: &str| {
+            let all = input[member].as_array().into_iter().flatten();
+            all.filter_map(Value::as_str).take(MAY_MAX).map(str::to_owned).collect::<Vec<_>>()
         };
-        Ok(Live { engine: self.engine.clone(), caller: Caller::new(account, region) })
+        let (account, region) = (&caller.namespace.account, &caller.namespace.region);
+        let mut denied = serde_json::Map::new();
+        for table in texts("tables") {
+            let arn = format!("arn:aws:dynamodb:{region}:{account}:table/{table}");
+            let denials = texts("actions").into_iter().filter_map(|action| {
+                let denial = caller.authorize(&format!("dynamodb:{action}"), &arn).err()?;
+                Some((action, json!(denial.message)))
+            });
+            denied.insert(table, Value::Object(denials.collect()));
+        }
+        Ok(json!({ "denied": denied }))
+    }
+
+    /// The database for the account and Region in the header: this server's, or that of a connection.
+    fn live(&self, head: &Parts) -> Result<Live, Fault> {
+        let named = match header_text(head, &AS) {
+            None => None,
+            Some(named) => Some(named.split_once('.').filter(|(account, region)| is_account(account) && is_region(region)).ok_or_else(
+                || Fault::bad("An account has 12 digits and a Region letters, digits and -: 000000000000.us-east-1."),
+            )?),
+        };
+        let (account, region) = (named.map(|(account, _)| account), named.map(|(_, region)| region));
+        let read_only = self.options.read_only.then_some(READ_ONLY_SERVER);
+        let engine = self.engine.clone();
+        let header = header_text(head, &guard::HEADER).unwrap_or_default();
+        if let Some(key) = self.sessions.key(header) {
+            let caller = self.signed_caller(&key, region.unwrap_or(REGION))?;
+            if account.is_some_and(|account| account != &*caller.namespace.account) {
+                return Err(Fault::bad(
+                    "Your key belongs to another account: sign in with a key of this one.",
+                ));
+            }
+            return Ok(Live { engine, caller, remote: None, read_only });
+        }
+        if let Some(id) = connection_id(head) {
+            let remote = self.remote(id, account, region)?;
+            let caller = Caller::new(account.unwrap_or(ACCOUNT), remote.region);
+            let read_only = read_only.or(remote.is_read_only.then_some(READ_ONLY_CONNECTION));
+            return Ok(Live { engine, caller, remote: Some(remote.database), read_only });
+        }
+        let caller = Caller::new(account.unwrap_or(ACCOUNT), region.unwrap_or(REGION));
+        Ok(Live { engine, caller, remote: None, read_only })
+    }
+
+    fn signed_caller(&self, key: &AccessKey, region: &str) -> Result<Caller, Fault> {
+        let outside =
+            self.options.outside.as_ref().ok_or_else(|| refused_session("there is no access file"))?;
+        outside
+            .caller(key, region)
+            .map(|signed| signed.caller)
+            .map_err(|error| refused_session(&error.message))
+    }
+
+    /// This server's own database, for what only it can tell, if the caller's policies allow the action.
+    fn own(&self, head: &Parts, action: &str) -> Result<Live, Fault> {
+        let live = self.live(head)?;
+        self.authorize(&live, action).map(|()| live)
+    }
+
+    fn authorize(&self, live: &Live, action: &str) -> Result<(), Fault> {
+        match live.remote {
+            Some(_) => Err(Fault::elsewhere()),
+            None => Ok(live.caller.authorize(action, "*")?),
+        }
     }
 
     async fn description(&self, live: &Live, input: &Value) -> Result<Value, Fault> {
@@ -196,7 +334,7 @@ impl Studio {
 
     /// What a restore to a time would undo. The time is in seconds, as DynamoDB's are.
     async fn difference(&self, head: &Parts, input: &Value) -> Result<Value, Fault> {
-        let live = self.live(head)?;
+        let live = self.own(head, "dynamodb:RestoreTableToPointInTime")?;
         let time = input["time"].as_f64().ok_or_else(|| Fault::bad("`time` is in seconds."))?;
         let table = input["table"].as_str().unwrap_or_default();
         let _permit = self.permit().await?;
@@ -216,7 +354,7 @@ impl Studio {
 
     /// What clients did with a table lately.
     fn traffic(&self, head: &Parts, input: &Value) -> Result<Value, Fault> {
-        let namespace = self.live(head)?.caller.namespace;
+        let namespace = self.own(head, "lodestone:DescribeHeat")?.caller.namespace;
         let table = input["table"].as_str().unwrap_or_default();
         let heat = self.engine.heat(&namespace, table).map_or_else(Vec::new, |heat| heat.resources);
         Ok(json!({
@@ -228,16 +366,38 @@ impl Studio {
 
     /// The engine's metrics, of one table or of all.
     async fn metrics(&self, head: &Parts, input: &Value) -> Result<Value, Fault> {
-        let namespace = self.live(head)?.caller.namespace;
+        let namespace = self.own(head, "cloudwatch:GetMetricData")?.caller.namespace;
         let minutes = input["minutes"].as_u64().unwrap_or(60);
-        let mut found = metrics::read(&self.engine, &namespace, input["table"].as_str(), minutes).await?;
+        let existing = self.table_names(&namespace).await?;
+        let table = input["table"].as_str().filter(|table| !table.is_empty());
+        let mut found = metrics::read(&self.engine, &namespace, existing, table, minutes).await?;
         found["counts"] = json!(!self.engine.usage().is_off());
         Ok(found)
     }
 
+    /// The tables that there are now.
+    async fn table_names(&self, namespace: &Namespace) -> Result<Vec<String>, Fault> {
+        let caller = Caller::new(namespace.account.clone(), namespace.region.clone());
+        let live = Live::of_server(self.engine.clone(), caller);
+        let mut names: Vec<String> = Vec::new();
+        while names.len() < TABLES_NAMED_MAX {
+            let mut input = json!({ "Limit": 100 });
+            if let Some(last) = names.last() {
+                input["ExclusiveStartTableName"] = json!(last);
+            }
+            let page = live.ask("ListTables", &input).await?;
+            let found = page["TableNames"].as_array().into_iter().flatten();
+            names.extend(found.filter_map(Value::as_str).map(str::to_owned));
+            if page["LastEvaluatedTableName"].is_null() {
+                break;
+            }
+        }
+        Ok(names)
+    }
+
     /// How a table used its throughput in the last hour, and what was throttled or would have been, and why.
     async fn capacity(&self, head: &Parts, input: &Value) -> Result<Value, Fault> {
-        let namespace = self.live(head)?.caller.namespace;
+        let namespace = self.own(head, "lodestone:DescribeCapacity")?.caller.namespace;
         let table = input["table"].as_str().unwrap_or_default();
         let failed = |_| Fault::new(StatusCode::INTERNAL_SERVER_ERROR, "The capacity can't be read.");
         let report = self.engine.capacity_report(&namespace, table).await.map_err(failed)?;
@@ -249,7 +409,8 @@ impl Studio {
     /// The faults that are injected into requests of the account and Region. One of them, or all, is removed first, if
     /// the page says so.
     fn faults(&self, head: &Parts, input: &Value) -> Result<Value, Fault> {
-        let namespace = self.live(head)?.caller.namespace;
+        let live = self.own(head, "lodestone:InjectFault")?;
+        let namespace = live.caller.namespace.clone();
         let own = || {
             let mut faults = self.engine.injected_faults();
             faults.retain(|fault| fault.rule.namespace == namespace);
@@ -257,9 +418,7 @@ impl Studio {
         };
         let is_asked = |fault: &FaultStatus| input["remove"] == "all" || input["remove"] == fault.id;
         if !input["remove"].is_null() {
-            if self.options.read_only {
-                return Err(Fault::read_only("removing a fault"));
-            }
+            live.refuse_writes("removing a fault")?;
             own().iter().filter(|fault| is_asked(fault)).for_each(|fault| {
                 self.engine.remove_fault(fault.id);
             });
@@ -270,10 +429,11 @@ impl Studio {
     /// How far the changes of a global table have come, in the Regions of this server, and which links are cut. A link is
     /// cut or healed first, if the page says so.
     async fn regions(&self, head: &Parts, input: &Value) -> Result<Value, Fault> {
-        let account = self.live(head)?.caller.namespace.account;
+        let live = self.own(head, "lodestone:LinkRegions")?;
+        let account = live.caller.namespace.account.clone();
         let (cut, heal) = (link_of(&input["cut"])?, link_of(&input["heal"])?);
-        if self.options.read_only && (cut.is_some() || heal.is_some()) {
-            return Err(Fault::read_only("changing a link"));
+        if cut.is_some() || heal.is_some() {
+            live.refuse_writes("changing a link")?;
         }
         let failed = |_| Fault::new(StatusCode::INTERNAL_SERVER_ERROR, "The Regions can't be read.");
         if let Some((one, other)) = cut {
@@ -298,7 +458,12 @@ impl Studio {
 
     /// How far the indexes are that are being filled.
     async fn progress(&self, head: &Parts) -> Result<Value, Fault> {
-        let namespace = self.live(head)?.caller.namespace;
+        let live = self.live(head)?;
+        if live.remote.is_some() {
+            return Ok(json!({ "indexes": [] }));
+        }
+        live.caller.authorize("dynamodb:ListTables", "*")?;
+        let namespace = live.caller.namespace;
         let failed = |_| Fault::new(StatusCode::INTERNAL_SERVER_ERROR, "The progress can't be read.");
         let all = self.engine.index_progress().await.map_err(failed)?;
         let own = all.iter().filter(|one| one.namespace == namespace);
@@ -309,7 +474,7 @@ impl Studio {
 
     /// Begins to learn what clients ask, or ends it, if the page says so. Returns what is known of a table so far.
     async fn learn(&self, head: &Parts, input: &Value) -> Result<Value, Fault> {
-        let live = self.live(head)?;
+        let live = self.own(head, "lodestone:WatchRequests")?;
         match input["on"].as_bool() {
             Some(true) => self.begin_learning(&live).await?,
             Some(false) => self.watch.end(),
@@ -345,8 +510,8 @@ impl Studio {
         let text = input["text"].as_str().ok_or_else(|| Fault::bad("`text` holds the model."))?;
         let model = workbench::read(&Source::new("model", text))?;
         let plan = input["plan"] == true;
-        if !plan && self.options.read_only {
-            return Err(Fault::read_only("model/apply"));
+        if !plan {
+            live.refuse_writes("model/apply")?;
         }
         let _permit = self.permit().await?;
         let mut tables = Vec::new();
@@ -421,14 +586,16 @@ impl Studio {
     }
 
     /// Reads, or writes if there is a text.
-    fn file(&self, name: &str, input: &Value) -> Result<Value, Fault> {
+    fn file(&self, head: &Parts, name: &str, input: &Value) -> Result<Value, Fault> {
         let Some(text) = input["text"].as_str() else {
             let text = self.files.read(name)?;
             return Ok(json!({ "name": name, "hash": model_files::hash(&text), "text": text }));
         };
         if self.options.read_only {
-            return Err(Fault::read_only("writing a model"));
+            return Err(live::read_only("writing a model", READ_ONLY_SERVER));
         }
+        let live = self.live(head)?;
+        live.caller.authorize("lodestone:WriteModel", "*")?;
         self.files.write(name, text, input["hash"].as_str())?;
         Ok(json!({ "name": name, "hash": model_files::hash(text) }))
     }
@@ -460,6 +627,39 @@ fn link_of(named: &Value) -> Result<Option<(&str, &str)>, Fault> {
         }
         Some(_) => Err(Fault::bad("A link has two Regions.")),
     }
+}
+
+fn header_text<'a>(head: &'a Parts, name: &HeaderName) -> Option<&'a str> {
+    head.headers.get(name).map(|value| value.to_str().unwrap_or_default())
+}
+
+fn connection_id(head: &Parts) -> Option<&str> {
+    header_text(head, &CONNECTION).filter(|id| !id.is_empty())
+}
+
+/// The words of an error for a person who types a key.
+fn refused_key(key: &AccessKey, error: &api::Error) -> Fault {
+    let message = match error.kind {
+        ErrorKind::InvalidSignature => {
+            let length = key.secret.chars().count();
+            let hint = if length == 40 {
+                String::new()
+            } else {
+                format!(" A secret has 40 characters; this one has {length}.")
+            };
+            format!("The secret does not fit {}.{hint}", key.id)
+        }
+        ErrorKind::UnrecognizedClient => {
+            format!("The access file has no active key {}, or its session token is another one.", key.id)
+        }
+        _ => error.message.to_string(),
+    };
+    Fault::new(StatusCode::FORBIDDEN, message)
+}
+
+fn refused_session(why: &str) -> Fault {
+    let body = json!({ "message": format!("You are signed out: {why}"), "signIn": true });
+    Fault { status: StatusCode::UNAUTHORIZED, body }
 }
 
 fn examples() -> Value {

@@ -7,7 +7,8 @@
 //! 2. `Origin` and `Sec-Fetch-Site`, where a browser sends them, say that our own page asks (403);
 //! 3. the door wants POST, JSON and a header of its own, so that a browser asks first (preflight), and the
 //!    studio never grants;
-//! 4. where other machines can reach it, the header holds the token that the ready line shows (401).
+//! 4. where other machines can reach it, or an access file asks for keys, the header holds the token that the ready
+//!    line shows, or the number of a session that began with a key of that file (401).
 //!
 //! There are no cookies, so a browser adds nothing to a request by itself.
 
@@ -18,6 +19,9 @@ use http::header::{CONTENT_TYPE, HOST, ORIGIN};
 use http::request::Parts;
 use http::{HeaderName, Method, Response, StatusCode};
 
+use serde_json::json;
+
+use crate::sessions::Sessions;
 use crate::{Options, PATH, reply};
 
 /// Its value is the token, where there is one.
@@ -34,6 +38,7 @@ pub enum Refusal {
     NotJson,
     NoHeader,
     WrongToken,
+    NotSignedIn,
 }
 
 impl Refusal {
@@ -61,16 +66,22 @@ impl Refusal {
                 "This studio can be reached from other machines and asks for its token: \
                  open the address that the server printed when it started.",
             ),
+            Refusal::NotSignedIn => (
+                StatusCode::UNAUTHORIZED,
+                "This server has an access file: sign in with a key of it, or open the address that the server printed \
+                 when it started.",
+            ),
         }
     }
 
     pub fn response(self) -> Response<Bytes> {
         let (status, message) = self.status_and_message();
-        reply::message(status, message)
+        let signs_in = self == Refusal::NotSignedIn;
+        reply::json(status, &json!({ "message": message, "signIn": signs_in }))
     }
 }
 
-pub fn admit(head: &Parts, options: &Options) -> Result<(), Refusal> {
+pub fn admit(head: &Parts, options: &Options, sessions: &Sessions) -> Result<(), Refusal> {
     let host = head.headers.get(HOST).and_then(|host| host.to_str().ok()).unwrap_or_default();
     let name = host_name(host);
     if !is_loopback_name(name) && !is_named(name, options) {
@@ -97,9 +108,13 @@ pub fn admit(head: &Parts, options: &Options) -> Result<(), Refusal> {
         return Err(Refusal::NotJson);
     }
     let header = head.headers.get(HEADER).ok_or(Refusal::NoHeader)?;
-    match &options.token {
-        Some(token) if !is_same(header.as_bytes(), token.as_bytes()) => Err(Refusal::WrongToken),
-        _ => Ok(()),
+    let Some(token) = &options.token else { return Ok(()) };
+    let is_signing_in = head.uri.path().strip_prefix(PATH) == Some("/api/signin") && options.has_keys();
+    let is_signed_in = || header.to_str().is_ok_and(|id| sessions.key(id).is_some());
+    match is_same(header.as_bytes(), token.as_bytes()) || is_signing_in || is_signed_in() {
+        true => Ok(()),
+        false if options.has_keys() => Err(Refusal::NotSignedIn),
+        false => Err(Refusal::WrongToken),
     }
 }
 

@@ -110,10 +110,11 @@ fn patterns(learning: &Learning) -> Value {
     let mut legend = legend::legend(&source, &learning.import.model);
     let patterns = legend["patterns"].as_array_mut().map(std::mem::take).unwrap_or_default();
     let with_evidence = |(mut pattern, evidence): (Value, &Evidence)| {
-        let Evidence { requests, fields, is_order_guessed, is_unserved } = evidence;
+        let Evidence { requests, units_each, fields, is_order_guessed, is_unserved } = evidence;
         let field = |name: &str| fields.get(name).cloned().unwrap_or_default();
         pattern["seen"] = json!({
             "requests": requests,
+            "units": units_each,
             "rate": field("rate"),
             "returns": field("returns"),
             "skew": field("skew"),

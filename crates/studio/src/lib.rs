@@ -14,6 +14,8 @@
 //!   learning    learn: what they ask, as the patterns of a model; watch counts it
 //!   metrics     metrics: the engine's metrics over a range of time
 //!   model_files file/…: model files, in a folder or in memory
+//!   sessions    signin: a key of the access file, and the session number that the page sends instead
+//!   connections connections/…: other databases, with keys that never leave the server
 //! ```
 //!
 //! Tables and items on screen came through DynamoDB operations; metrics, heat, replication and dry runs are asked of the
@@ -22,7 +24,8 @@
 //!
 //! | question | file |
 //! |---|---|
-//! | who may ask? | `guard.rs`: Host, Origin, the header, the token |
+//! | who may ask? | `guard.rs`: Host, Origin, the header, the token; `sessions.rs`: who signed in with a key of the access file |
+//! | which database answers? | `live.rs`: this server's, or the one of a connection (`connections.rs`); `outside.rs` is what the process offers for both |
 //! | what does the page ask, and who answers? | `door.rs`: the commands below `/studio/api/`, each POST with JSON |
 //! | which write does an edit become, on which condition, at what price? | `change.rs`; the price is the engine's, by a dry run of the write |
 //! | which request do a key, filters and an order become, and what does it read? | `builder.rs` |
@@ -37,6 +40,7 @@
 
 mod builder;
 mod change;
+mod connections;
 mod door;
 mod guard;
 mod item_json;
@@ -45,9 +49,11 @@ mod legend;
 mod live;
 mod metrics;
 mod model_files;
+mod outside;
 mod page;
 mod pattern;
 mod reply;
+mod sessions;
 mod traffic;
 mod watch;
 mod workbench;
@@ -62,6 +68,7 @@ use http::{Request, Response};
 use tokio::sync::Semaphore;
 
 pub use guard::is_loopback_name;
+pub use outside::{AccessKey, Outside, Profile, RemoteKey, SignedIn};
 pub use page::{Asset, asset, is_complete};
 pub use watch::{MINUTES_MAX, SeenRequests, Watch};
 
@@ -83,6 +90,15 @@ pub struct Options {
     pub storage: String,
     /// The folder of model files. Without one they are kept in memory.
     pub models: Option<PathBuf>,
+    /// Keys and other databases, if the process has them.
+    pub outside: Option<Arc<dyn Outside>>,
+}
+
+impl Options {
+    /// Whether requests must be signed with a key of an access file.
+    fn has_keys(&self) -> bool {
+        self.outside.as_ref().is_some_and(|outside| outside.has_keys())
+    }
 }
 
 /// A command of the workbench, as `check`: what `lodestone model …` prints as JSON, or a `message` that says why there
@@ -99,6 +115,8 @@ pub struct Studio {
     traffic: Arc<traffic::Recorder>,
     watch: Arc<Watch>,
     surveyed: learning::LastSurvey,
+    sessions: sessions::Sessions,
+    connections: connections::Connections,
 }
 
 impl Studio {
@@ -108,7 +126,8 @@ impl Studio {
         let traffic = Arc::<traffic::Recorder>::default();
         engine.usage().observe(traffic.clone());
         let (work, surveyed) = (Arc::new(Semaphore::new(WORK_MAX)), learning::LastSurvey::default());
-        Studio { engine, options, files, work, traffic, watch, surveyed }
+        let (sessions, connections) = Default::default();
+        Studio { engine, options, files, work, traffic, watch, surveyed, sessions, connections }
     }
 
     /// Whether a path is the studio's.
@@ -120,7 +139,7 @@ impl Studio {
     pub fn answer(&self, request: Request<Bytes>) -> BoxFuture<'_, Response<Bytes>> {
         Box::pin(async move {
             let (head, body) = request.into_parts();
-            if let Err(refusal) = guard::admit(&head, &self.options) {
+            if let Err(refusal) = guard::admit(&head, &self.options, &self.sessions) {
                 return refusal.response();
             }
             let path = head.uri.path().strip_prefix(PATH).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! The database of the server, for one account and Region: an operation's name and JSON in, JSON out. Proofs,
+//! The database of the server, or of a connection, for one account and Region: an operation's name and JSON in, JSON out. Proofs,
 //! `apply` and the studio's pages all use it.
 
 use std::sync::Arc;
@@ -9,9 +9,15 @@ use http::StatusCode;
 use proof::{Answer, Endpoint};
 use serde_json::Value;
 
+use crate::door::Fault;
+
 pub struct Live {
     pub engine: Arc<Engine>,
     pub caller: Caller,
+    /// The database of a connection, which answers instead of the engine.
+    pub remote: Option<Arc<dyn Endpoint>>,
+    /// Why nothing may be written, if so.
+    pub read_only: Option<&'static str>,
 }
 
 impl Endpoint for Live {
@@ -20,13 +26,31 @@ impl Endpoint for Live {
     }
 
     fn is_immediate(&self) -> bool {
-        true
+        self.remote.as_ref().is_none_or(|remote| remote.is_immediate())
     }
 }
 
+/// A write that is refused, and why.
+pub fn read_only(what: &str, why: &str) -> Fault {
+    Fault::new(StatusCode::FORBIDDEN, format!("This studio is read-only, so {what} is refused: {why}."))
+}
+
 impl Live {
+    /// Refuses if nothing may be written.
+    pub fn refuse_writes(&self, what: &str) -> Result<(), Fault> {
+        self.read_only.map_or(Ok(()), |why| Err(read_only(what, why)))
+    }
+
+    /// An anonymous caller of this server, for what the studio itself looks up.
+    pub fn of_server(engine: Arc<Engine>, caller: Caller) -> Live {
+        Live { engine, caller, remote: None, read_only: None }
+    }
+
     /// An operation of DynamoDB or of DynamoDB Streams: no name is in both.
     pub async fn call(&self, operation: &str, body: &[u8]) -> Result<Vec<u8>, Error> {
+        if let Some(remote) = &self.remote {
+            return remote.send(operation, body.to_vec()).await;
+        }
         let mut answer = Vec::new();
         if let Some(operation) = streams::Operation::from_target_name(operation) {
             let request = streams::Request::decode(operation, body)?;
@@ -39,8 +63,11 @@ impl Live {
         Ok(answer)
     }
 
-    /// What a write would do and cost.
+    /// What a write would do and cost. Other databases can't say it.
     pub async fn dry_run(&self, operation: &str, input: &Value) -> Result<DryRun, Error> {
+        if self.remote.is_some() {
+            return Ok(DryRun::default());
+        }
         let operation = Operation::from_target_name(operation).ok_or_else(Error::operation_not_served)?;
         let request = Request::decode(operation, input.to_string().as_bytes())?;
         self.engine.dry_run(&self.caller, &request).await

@@ -1,6 +1,6 @@
 //! `metrics`: the engine's metrics over a range of time, of all tables or of one.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use capacity::metric::{Cells, Metric, Point, buckets};
 use engine::{Engine, Namespace};
@@ -13,7 +13,8 @@ use crate::door::Fault;
 const MINUTES_MAX: u64 = 15 * 24 * 60;
 /// About how many points a series has at most.
 const POINTS_MAX: u64 = 120;
-/// Tables that are shown together. With more of them, a page asks for one.
+/// Tables that are shown together: those that were used most since the database was opened. Others are asked for one by
+/// one.
 const TABLES_MAX: usize = 64;
 /// The widths that points can have, in minutes.
 const PERIODS: [u64; 7] = [1, 5, 15, 30, 60, 180, 360];
@@ -23,6 +24,7 @@ const PERIODS: [u64; 7] = [1, 5, 15, 30, 60, 180, 360];
 pub async fn read(
     engine: &Engine,
     namespace: &Namespace,
+    existing: Vec<String>,
     table: Option<&str>,
     minutes: u64,
 ) -> Result<Value, Fault> {
@@ -33,19 +35,19 @@ pub async fn read(
     // The period that is not over yet is the last one.
     let end = now - now % period + period;
     let start = end.saturating_sub(minutes * 60).next_multiple_of(period);
-    let mut tables: Vec<String> = Vec::new();
+    let (shown, cut) = match table {
+        Some(table) => (BTreeSet::from([table.to_owned()]), 0),
+        None => most_used(engine, namespace, existing),
+    };
     let mut series = Vec::new();
     let mut latencies: BTreeMap<String, Cells> = BTreeMap::new();
     for id in engine.metrics(namespace).await.map_err(unreadable)? {
-        let of = id.dimensions.table.clone().unwrap_or_default();
-        if table.is_some_and(|table| table != of) {
+        let is_shown = match &id.dimensions.table {
+            Some(of) => shown.contains(of),
+            None => table.is_none(),
+        };
+        if !is_shown {
             continue;
-        }
-        if !tables.contains(&of) {
-            if tables.len() == TABLES_MAX {
-                continue;
-            }
-            tables.push(of);
         }
         let points = engine.metric_points(namespace, &id, start, end).await.map_err(unreadable)?;
         if points.is_empty() {
@@ -71,7 +73,26 @@ pub async fn read(
         Some(json!({ "operation": operation, "p50": cell.percentile(50.0), "p99": cell.percentile(99.0) }))
     };
     let latencies: Vec<Value> = latencies.iter().filter_map(latency).collect();
-    Ok(
-        json!({ "now": now, "start": start, "end": end, "period": period, "series": series, "latencies": latencies }),
-    )
+    let clock = engine.clock_notice();
+    Ok(json!({
+        "now": now, "start": start, "end": end, "period": period, "series": series, "latencies": latencies,
+        "clock": clock, "tablesCut": cut,
+    }))
+}
+
+/// The tables that were used most since the database was opened, and how many others there are.
+fn most_used(engine: &Engine, namespace: &Namespace, mut existing: Vec<String>) -> (BTreeSet<String>, usize) {
+    let cut = existing.len().saturating_sub(TABLES_MAX);
+    if cut > 0 {
+        let mut used: BTreeMap<String, f64> = BTreeMap::new();
+        for total in engine.metric_totals().into_iter().filter(|total| total.namespace == *namespace) {
+            if let Some(table) = total.id.dimensions.table {
+                *used.entry(table).or_default() += total.count as f64;
+            }
+        }
+        let use_of = |table: &String| used.get(table).copied().unwrap_or_default();
+        existing.sort_by(|one, other| use_of(other).total_cmp(&use_of(one)).then_with(|| one.cmp(other)));
+        existing.truncate(TABLES_MAX);
+    }
+    (existing.into_iter().collect(), cut)
 }

@@ -29,6 +29,8 @@ pub struct Asset {
     /// `gzip`, or none.
     pub encoding: Option<&'static str>,
     pub etag: &'static str,
+    /// The same packed with Brotli, if it is text.
+    pub brotli: Option<&'static [u8]>,
     pub bytes: &'static [u8],
 }
 
@@ -46,6 +48,7 @@ include!(concat!(env!("OUT_DIR"), "/assets.rs"));
 
 /// Tables that the plain page lists.
 const TABLES_MAX: usize = 100;
+const BROTLI: &str = "br";
 const INFLATED_BYTES_MAX: u64 = 16 << 20;
 
 /// Whether the studio was built with its pages.
@@ -74,7 +77,7 @@ impl Studio {
 
     /// The page without scripts: a list of tables.
     async fn plain(&self) -> Response<Bytes> {
-        let live = Live { engine: self.engine.clone(), caller: Caller::new("000000000000", "us-east-1") };
+        let live = Live::of_server(self.engine.clone(), Caller::new("000000000000", "us-east-1"));
         let tables = live.ask("ListTables", &json!({ "Limit": TABLES_MAX })).await.unwrap_or_default();
         let mut rows = String::new();
         for name in tables["TableNames"].as_array().into_iter().flatten() {
@@ -142,20 +145,28 @@ fn html(page: String, policy: &str) -> Response<Bytes> {
 
 fn serve(asset: &Asset, head: &Parts) -> Response<Bytes> {
     let known = head.headers.get(IF_NONE_MATCH).is_some_and(|tags| tags.as_bytes() == asset.etag.as_bytes());
-    let accepted = head.headers.get(ACCEPT_ENCODING).and_then(|value| value.to_str().ok());
-    let packed =
-        asset.encoding.filter(|encoding| accepted.is_some_and(|accepted| accepted.contains(encoding)));
-    let (status, body) = match (known, packed.is_some() || asset.encoding.is_none()) {
-        (true, _) => (StatusCode::NOT_MODIFIED, Bytes::new()),
-        (false, true) => (StatusCode::OK, Bytes::from_static(asset.bytes)),
-        (false, false) => (StatusCode::OK, inflated(asset)),
+    let accepted =
+        head.headers.get(ACCEPT_ENCODING).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    let accepts = |encoding: &str| {
+        accepted.split(',').any(|one| one.split(';').next().is_some_and(|name| name.trim() == encoding))
+    };
+    let packed = match (asset.brotli.filter(|_| accepts(BROTLI)), asset.encoding) {
+        (Some(bytes), _) => Some((BROTLI, bytes)),
+        (None, Some(encoding)) if accepts(encoding) => Some((encoding, asset.bytes)),
+        (None, _) => None,
+    };
+    let (status, body) = match (known, packed, asset.encoding) {
+        (true, ..) => (StatusCode::NOT_MODIFIED, Bytes::new()),
+        (false, Some((_, bytes)), _) => (StatusCode::OK, Bytes::from_static(bytes)),
+        (false, None, None) => (StatusCode::OK, Bytes::from_static(asset.bytes)),
+        (false, None, Some(_)) => (StatusCode::OK, inflated(asset)),
     };
     let mut response = reply::with_body(status, asset.content_type, body);
     let headers = response.headers_mut();
     headers.insert(CACHE_CONTROL, HeaderValue::from_static("public, max-age=31536000, immutable"));
     headers.insert(ETAG, HeaderValue::from_static(asset.etag));
     headers.insert(VARY, HeaderValue::from_static("accept-encoding"));
-    if let Some(encoding) = packed {
+    if let Some((encoding, _)) = packed {
         headers.insert(CONTENT_ENCODING, HeaderValue::from_static(encoding));
     }
     response

@@ -6,7 +6,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use engine::Namespace;
-use model::learn::shape::{KeyNames, Shapes};
+use model::learn::shape::{KeyNames, Shapes, UNITS};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -56,8 +56,15 @@ impl Watch {
         self.is_watching.load(Ordering::Relaxed)
     }
 
-    /// Counts a request that was served.
-    pub fn note(&self, (account, region): (&str, &str), operation: &str, body: &[u8], answer: &[u8]) {
+    /// Counts a request that was served, or one without an answer, whose condition did not hold.
+    pub fn note(
+        &self,
+        (account, region): (&str, &str),
+        operation: &str,
+        body: &[u8],
+        answer: Option<&[u8]>,
+        units: f64,
+    ) {
         let mut slot = self.lock();
         let Some(watching) = slot.as_mut() else { return };
         let now = now();
@@ -71,10 +78,13 @@ impl Watch {
         let passed_ms = u64::try_from((now - watching.since).as_millis()).unwrap_or(u64::MAX);
         let Some(times) = self.sample.weight(passed_ms) else { return };
         let Ok(input) = serde_json::from_slice::<Value>(body) else { return };
+        let Some(answer) = answer else {
+            return watching.shapes.note_failed(operation, &input, u64::from(times));
+        };
         let counts = matches!(operation, "Query" | "Scan");
         let answer = counts.then(|| serde_json::from_slice::<Answer>(answer).ok()).flatten();
-        let answer = answer.map(|answer| json!({ "Count": answer.count }));
-        watching.shapes.note(operation, &input, answer.as_ref(), u64::from(times));
+        let seen = json!({ "Count": answer.and_then(|answer| answer.count), UNITS: units });
+        watching.shapes.note(operation, &input, Some(&seen), u64::from(times));
     }
 
     /// Watches an account and Region from now on. `keys` has the key attributes of each table.
@@ -129,7 +139,7 @@ mod tests {
         let watch = Watch::default();
         let get = |region: &str| {
             let body = br#"{"TableName": "t", "Key": {"pk": {"S": "USER#7"}}}"#;
-            watch.note(("000000000000", region), "GetItem", body, b"{}");
+            watch.note(("000000000000", region), "GetItem", body, Some(b"{}"), 0.5);
         };
         get("us-east-1");
         assert!(watch.seen().is_none());
@@ -150,6 +160,7 @@ mod tests {
         assert!(seen.is_over);
         let shapes = seen.shapes.all();
         assert_eq!(shapes[0].seen.requests, 3);
+        assert_eq!(shapes[0].seen.units_each(), Some(0.5));
         assert_eq!(shapes[0].input["Key"]["pk"]["S"], "USER#?");
         begin().expect("it begins again");
         assert!(watch.seen().expect("nothing yet").shapes.all().is_empty());

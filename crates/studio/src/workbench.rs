@@ -30,6 +30,7 @@ pub fn is_quick(command: &str) -> bool {
 pub fn run(command: &str, input: &Value) -> Result<Value, Fault> {
     match command {
         "check" => Ok(checked(&source(input)?)),
+        "tables" => with_model(input, |_, model| Ok(tables(model))),
         "plan" => with_model(input, |source, model| Ok(legend::legend(source, model))),
         "cost" => with_model(input, |_, model| costs(&scaled(model, &input["scale"]), input)),
         "curve" => with_model(input, |_, model| curve(model, input)),
@@ -84,6 +85,17 @@ fn checked(source: &Source) -> Value {
     let mut checked = diagnostic::json(source, &diagnostics);
     checked["readable"] = json!(model.is_some());
     checked
+}
+
+/// What makes the tables of a model, where there are none yet.
+fn tables(model: &Model) -> Value {
+    let made = model.tables.iter().filter_map(|table| proof::apply::changes(table, None, false));
+    let requests = made.map(|made| {
+        let requests = made.changes.iter();
+        let requests = requests.map(|one| json!({ "operation": one.operation, "input": one.input }));
+        Value::Array(requests.collect())
+    });
+    json!({ "tables": requests.collect::<Vec<_>>() })
 }
 
 fn plans(model: &Model) -> Vec<Plan> {

@@ -220,6 +220,30 @@ async fn with_a_model_keys_and_version_follow_from_what_was_changed() {
 }
 
 #[tokio::test]
+async fn the_keys_of_a_new_item_follow_from_its_entity_and_a_typed_one_stays() {
+    let desk = desk().await;
+    let text = desk.example("order-management").await;
+    desk.ask("model/apply", &json!({ "text": text })).await;
+    let customer = json!({ "customerId": { "S": "c9" }, "name": { "S": "Ada" } });
+    let changes = json!([{ "new": customer, "entity": "Customer" }]);
+    let plan = desk.ask("change", &json!({ "table": "app-main", "model": text, "changes": changes })).await;
+    assert_eq!(plan["items"][0]["new"]["PK"]["S"], "CUST#c9");
+    assert_eq!(plan["items"][0]["new"]["SK"]["S"], "PROFILE");
+    write(&desk, &plan).await;
+
+    let other = changed(customer, "PK", json!({ "S": "CUST#other" }));
+    let changes = json!([{ "new": other, "entity": "Customer" }]);
+    let plan = desk.ask("change", &json!({ "table": "app-main", "model": text, "changes": changes })).await;
+    assert_eq!(plan["items"][0]["new"]["PK"]["S"], "CUST#other");
+    // Without an entity an item is what was typed: one that comes back after its deletion is what it was.
+    let bare = json!({ "PK": { "S": "CUST#c8" }, "SK": { "S": "PROFILE" } });
+    let plan = desk
+        .ask("change", &json!({ "table": "app-main", "model": text, "changes": [{ "new": bare }] }))
+        .await;
+    assert_eq!(plan["items"][0]["new"], bare);
+}
+
+#[tokio::test]
 async fn what_is_no_item_is_refused_with_the_reason() {
     let desk = desk().await.with_orders().await;
     for changes in

@@ -7,7 +7,7 @@ use http::StatusCode;
 use serde_json::{Value, json};
 use studio::Options;
 
-use crate::support::{desk, desk_with, order};
+use crate::support::{UNITS_EACH, desk, desk_with, order};
 
 #[tokio::test]
 async fn a_stream_is_read_as_any_client_reads_it() {
@@ -106,6 +106,7 @@ async fn what_clients_ask_while_somebody_learns_becomes_patterns_of_a_model() {
     let first = &patterns[0];
     assert_eq!((&first["operation"], &first["index"]), (&json!("Query"), &json!("byStatus")), "{first}");
     assert_eq!(first["seen"]["requests"], 4);
+    assert_eq!(first["seen"]["units"], UNITS_EACH, "as measured");
     assert!(first["seen"]["rate"].as_str().is_some_and(|rate| rate.contains('/')), "{first}");
     let unserved = patterns.iter().filter(|one| one["seen"]["unserved"] == true);
     assert_eq!(unserved.map(|one| &one["operation"]).collect::<Vec<_>>(), ["Scan"]);
@@ -133,6 +134,7 @@ async fn metrics_have_what_was_consumed_and_how_long_each_operation_took() {
         found["latencies"].as_array().expect("latencies").iter().find(|one| one["operation"] == "PutItem");
     let put = put.expect("PutItem");
     assert!(put["p50"].as_f64() <= put["p99"].as_f64() && put["p99"].is_number(), "{put}");
+    assert_eq!(found["clock"], Value::Null, "nothing is wrong with it");
     assert_eq!(desk.ask("metrics", &json!({ "table": "other" })).await["series"], json!([]));
     let week = desk.ask("metrics", &json!({ "minutes": 10_080 })).await;
     assert_eq!(week["period"], 10_800, "a week has at most 120 points: {week}");

@@ -61,6 +61,11 @@ async fn files_are_packed_cached_for_good_and_known_by_their_tag() {
         .header("if-none-match", header(response.headers(), "etag"));
     let again = desk.answer(again.body(Bytes::new()).expect("a request")).await;
     assert_eq!(again.status(), StatusCode::NOT_MODIFIED);
+    let smaller =
+        Request::get(&path).header("host", "localhost").header("accept-encoding", "gzip, deflate, br;q=1");
+    let smaller = desk.answer(smaller.body(Bytes::new()).expect("a request")).await;
+    assert_eq!(header(smaller.headers(), "content-encoding"), "br");
+    assert!(smaller.body().len() < response.body().len());
     let plain = Request::get(&path).header("host", "localhost").body(Bytes::new()).expect("a request");
     let plain = desk.answer(plain).await;
     assert_eq!(header(plain.headers(), "content-encoding"), "");

@@ -5,18 +5,24 @@ import type { ComponentType } from "preact";
 import { useEffect, useState } from "preact/hooks";
 // Not loaded when it is asked for: the first letters would go to the page.
 import { CommandBar } from "./command";
-import { cutOff, post, spent } from "./door";
+import { Band, Switcher } from "./connections";
+import { connected, cutOff, locked, post, spent, unlock } from "./door";
 import { count, figure, percent, short } from "./format";
 import * as Icons from "./icons";
 import { files } from "./legend";
 import { Dialog, Failure, Loading, Spark, useRepeat } from "./parts";
 import { follow, go, href, place } from "./place";
 import { pulse, readMetrics, unitsOf } from "./series";
-import { type InjectedFault, descriptions, faultsOn, indexesOf, letters, said, session, statusLine, tableNames, theme } from "./session";
+import { SignIn } from "./signin";
+import { type Feature, type InjectedFault, begin, descriptions, faultsOn, indexesOf, letters, said, session, statusLine, tableNames, theme, watchTables, withheld } from "./session";
+import { draftOf } from "./table/drafts";
 
 const PULSE_MINUTES = 30;
 export const helping = signal(false);
 export const commanding = signal(false);
+// On a phone the navigation is a sheet, opened at one of its parts.
+const sheet = signal("");
+const WATCH_TABLES_MS = 5000;
 
 // Screens are loaded when they are first looked at.
 type Screen = { load: () => Promise<any>; name: string; props: any };
@@ -29,6 +35,14 @@ function screen(parts: string[]): Screen {
       return { load: () => import("./query"), name: "QueryScreen", props: {} };
     case "metrics":
       return { load: () => import("./metrics"), name: "MetricsScreen", props: {} };
+    case "new-table":
+      return { load: () => import("./newtable"), name: "NewTable", props: {} };
+    case "new-model":
+      return { load: () => import("./model/new"), name: "NewModel", props: {} };
+    case "compare":
+      return { load: () => import("./model/compare"), name: "Compare", props: {} };
+    case "connections":
+      return { load: () => import("./connections"), name: "Connections", props: {} };
     case "partiql":
       return { load: () => import("./partiql"), name: "PartiqlScreen", props: {} };
     case "model":
@@ -76,16 +90,20 @@ export function App() {
   useEffect(() => {
     document.title = [parts[1] ?? parts[0], "Lodestone"].filter(Boolean).join(" · ");
   });
+  if (locked.value) return <div class="frame locked"><header class="top"><a class="brand" href={href("")}><Icons.Logo />Lodestone</a><span class="chip bad right">● not signed in</span></header><SignIn /></div>;
   return (
-    <div class="frame" onClick={follow}>
+    <div class={`frame${sheet.value ? " sheet" : ""}`} onClick={(event) => (follow(event), (event.target as Element).closest?.("nav.side a") && (sheet.value = ""))}>
       <Top />
       <Side />
       <main>
         {cutOff.value && <div class="cutbanner" role="alert">The server does not answer. Asking again; nothing is lost.</div>}
         <Faults />
+        <Band />
         <Shown />
       </main>
       <Foot />
+      <Bar />
+      <News />
       {commanding.value && <CommandBar />}
       {helping.value && <Keys />}
     </div>
@@ -93,27 +111,29 @@ export function App() {
 }
 
 function Top() {
-  const [region, account] = [session.value?.region ?? "us-east-1", session.value?.account ?? "000000000000"];
-  const as = place.value.query.get("as")?.split(".");
+  const signed = session.value?.signedIn;
   return (
     <header class="top">
       <a class="brand" href={href("")}><Icons.Logo turning={session.value === null} />Lodestone</a>
+      <Switcher />
       <div class="crumb" aria-label="Place">
-        <span class="whose">{as?.[1] ?? region} <span aria-hidden="true">/</span> {as?.[0] ?? account} <span aria-hidden="true">/</span></span> <b>{place.value.parts[1] ?? place.value.parts[0] ?? "overview"}</b>
+        <b>{place.value.parts[1] ?? place.value.parts[0] ?? "overview"}</b>
       </div>
       <button type="button" class="cmd" onClick={() => (commanding.value = true)}>
         <Icons.Search />Find a table, key, pattern or command<kbd>Ctrl K</kbd>
       </button>
       <Pulse />
-      <span class={`chip ${cutOff.value ? "bad" : "good"}`}>● {location.host}</span>
-      {session.value && <span class={`chip${session.value.readOnly ? " warn" : ""}`}>{session.value.readOnly ? "read only" : "read and write"}</span>}
+      {cutOff.value && <span class="chip bad">● cut off</span>}
+      {session.value && (signed ? <span class="chip blue" title={`Signed in with the key ${signed.key}: everything happens under its policies.`}>{signed.name}</span> : session.value.hasKeys ? <button type="button" class="chip" title="Everything is done as the one who runs the server. Sign in with a key to work under its policies." onClick={() => (locked.value = { message: "", signIn: true })}>operator</button> : null)}
+      {session.value && <span class={`chip${session.value.readOnly ? " warn" : ""}`} title={session.value.readOnlyWhy ?? undefined}>{session.value.readOnly ? "read only" : "read and write"}</span>}
     </header>
   );
 }
 
 // Faults that were injected on purpose. Every screen shows them, so that no other reason is looked for.
 function Faults() {
-  useRepeat(async (abort) => (faultsOn.value = (await post("faults", {}, abort)).faults), 5000, []);
+  const isAsked = session.value !== null && !withheld("faults");
+  useRepeat(async (abort) => isAsked && (faultsOn.value = (await post("faults", {}, abort)).faults), 5000, [isAsked]);
   const remove = (which: number | "all") => void post("faults", { remove: which }).then((answer) => (faultsOn.value = answer.faults), () => undefined);
   const faults = faultsOn.value;
   if (faults.length === 0) return null;
@@ -136,13 +156,14 @@ function Faults() {
 
 // What all clients use now.
 function Pulse() {
-  useRepeat(async (abort) => (pulse.value = await readMetrics(PULSE_MINUTES, undefined, abort)), 5000, []);
+  const isAsked = session.value !== null && !withheld("metrics");
+  useRepeat(async (abort) => isAsked && (pulse.value = await readMetrics(PULSE_MINUTES, undefined, abort)), 5000, [isAsked]);
   const all = pulse.value;
   if (!all?.counts) return null;
   const [read, write] = [unitsOf(all, "Read"), unitsOf(all, "Write")];
   const now = (points: [number, number][]) => figure(points.at(-1)?.[1] ?? 0);
   return (
-    <a class="pulse num" href={href("metrics")} title={`All clients, this minute. This page has used ${count(Math.round(spent.value.read * 10) / 10)} RCU and ${count(spent.value.write)} WCU.`}>
+    <a class="pulse num" href={href("metrics")} title={`All clients, in the last minute${all.tablesCut ? `: the busiest tables; ${count(all.tablesCut)} others are left out` : ""}. This page has used ${count(Math.round(spent.value.read * 10) / 10)} RCU and ${count(spent.value.write)} WCU.`}>
       <Spark series={[["--blue", read], ["--north", write]]} />
       <b>{now(read)}</b> RCU/s <b>{now(write)}</b> WCU/s
     </a>
@@ -155,7 +176,7 @@ function Side() {
   const onIndex = () => Boolean(place.value.query.get("on"));
   return (
     <nav class="side" aria-label="Studio">
-      <h2>Data</h2>
+      <h2>Data {!session.value?.readOnly && <a class="plus" href={href("new-table")} aria-label="New table" title="New table (n)" aria-current={here("new-table")}>+</a>}</h2>
       <a href={href("")} aria-current={here("")}><Icons.Home />Overview</a>
       {tableNames.value?.slice(0, 200).map((name) => {
         const table = descriptions.value[name];
@@ -163,12 +184,12 @@ function Side() {
         return (
           <>
             <a key={name} href={href(`table/${name}`)} aria-current={here(`table/${name}`)}>
-              <Icons.Grid /><span class="label">{name}</span>{table && <span class="n num">{short(table.ItemCount)}</span>}
+              <Icons.Grid /><span class="label" title={name}>{name}</span>{draftOf(name).size > 0 && <span class="draft num" title={`${draftOf(name).size} changes are not written yet`}>● {draftOf(name).size}</span>}{table && <span class="n num">{short(table.ItemCount)}</span>}
             </a>
             {open &&
               indexesOf(table).map((one) => (
                 <a key={`${name}/${one.IndexName}`} class="sub" href={href(`table/${name}`, { on: one.IndexName })} aria-current={place.value.query.get("on") === one.IndexName ? "page" : undefined}>
-                  <span class="label">{one.IndexName}</span><span class="n num">{short(one.ItemCount ?? 0)}</span>
+                  <span class="label" title={one.IndexName}>{one.IndexName}</span><span class="n num">{short(one.ItemCount ?? 0)}</span>
                 </a>
               ))}
           </>
@@ -176,22 +197,29 @@ function Side() {
       })}
       <a href={href("query")} aria-current={here("query")}><Icons.Ask />Query</a>
       <a href={href("partiql")} aria-current={here("partiql")}><Icons.Prompt />PartiQL</a>
-      {files.value.length > 0 && <h2>Model</h2>}
+      {tableNames.value && tableNames.value.length > 200 && <p class="muted more">and {count(tableNames.value.length - 200)} more: <kbd>Ctrl K</kbd> finds them</p>}
+      <h2>Model {!session.value?.readOnly && <a class="plus" href={href("new-model")} aria-label="New model" title="New model" aria-current={here("new-model")}>+</a>}</h2>
       {files.value.map((file) => {
         const open = parts[0] === "model" && parts[1] === file.name;
         return (
           <>
             <a key={file.name} href={href(`model/${file.name}`)} aria-current={open && !parts[2] ? "page" : undefined}>
-              <Icons.Sheet /><span class="label">{file.name}</span>
+              <Icons.Sheet /><span class="label" title={file.name}>{file.name}</span>
             </a>
             {open &&
-              [["patterns", "Patterns", Icons.Tick], ["design", "Design", Icons.Compass], ["heat", "Heat", Icons.Heat], ["cost", "Cost", Icons.Money]].map(([id, label, Icon]: any) => (
+              [["picture", "Picture", Icons.Shapes], ["patterns", "Patterns", Icons.Tick], ["design", "Design", Icons.Compass], ["heat", "Heat", Icons.Heat], ["cost", "Cost", Icons.Money]].map(([id, label, Icon]: any) => (
                 <a key={id} class="sub" href={href(`model/${file.name}/${id}`)} aria-current={parts[2] === id ? "page" : undefined}><Icon /><span class="label">{label}</span></a>
               ))}
           </>
         );
       })}
       {tableNames.value && tableNames.value.length > 0 && <Operate parts={parts} />}
+      {session.value?.hasConnections && (
+        <>
+          <h2>Server</h2>
+          <a href={href("connections")} aria-current={here("connections")}><Icons.Plug /><span class="label">Connections</span></a>
+        </>
+      )}
     </nav>
   );
 }
@@ -202,32 +230,64 @@ function Operate({ parts }: { parts: string[] }) {
   if (parts[0] === "table" && parts[1]) lastTable = parts[1];
   const names = tableNames.value!;
   const table = names.includes(lastTable) ? lastTable : names[0];
-  const links = [
+  const links = ([
     ["heat", "Heat", Icons.Heat],
     ["capacity", "Capacity", Icons.Rising],
     ["stream", "Stream", Icons.Waves],
     ["backups", "Backups", Icons.Past],
     ["regions", "Regions", Icons.Globe],
     ["learn", "Learn from traffic", Icons.Clock],
-  ] as const;
+  ] as const).filter(([tab]) => !connected.value || !withheld(tab as Feature));
+  const metrics = withheld("metrics");
   return (
     <>
       <h2>Operate</h2>
       {links.map(([tab, label, Icon]) => (
-        <a key={tab} href={href(`table/${table}/${tab}`)} aria-current={parts[0] === "table" && parts[2] === tab ? "page" : undefined}><Icon /><span class="label">{label}</span>{names.length > 1 && tab === "heat" && <span class="n label">{table}</span>}</a>
+        withheld(tab as Feature) ? <span key={tab} class="withheld" title={withheld(tab as Feature)}><Icon /><span class="label">{label}</span><span class="gone">, not allowed: {withheld(tab as Feature)}</span></span> :
+        <a key={tab} href={href(`table/${table}/${tab}`)} aria-current={parts[0] === "table" && parts[2] === tab ? "page" : undefined}><Icon /><span class="label">{label}</span>{names.length > 1 && tab === "heat" && <span class="n label" title={table}>{table}</span>}</a>
       ))}
-      <a href={href("metrics")} aria-current={parts[0] === "metrics" ? "page" : undefined}><Icons.Bars />Metrics</a>
+      {metrics ? !connected.value && <span class="withheld" title={metrics}><Icons.Bars />Metrics<span class="gone">, not allowed: {metrics}</span></span> : <a href={href("metrics")} aria-current={parts[0] === "metrics" ? "page" : undefined}><Icons.Bars />Metrics</a>}
     </>
   );
 }
 
+// Tables that other clients make appear by themselves. Of AWS they are asked for when they are needed.
+function News() {
+  const isOwn = session.value !== null && session.value.connection?.kind !== "aws";
+  useRepeat(async () => isOwn && !cutOff.value && (await watchTables()), WATCH_TABLES_MS, [isOwn]);
+  return null;
+}
+
+// The navigation of a phone.
+function Bar() {
+  const area = place.value.parts[0] ?? "";
+  const isOperating = area === "metrics" || (area === "table" && ["heat", "capacity", "stream", "backups", "regions", "learn"].includes(place.value.parts[2]));
+  const open = (part: string) => {
+    sheet.value = sheet.value === part ? "" : part;
+    requestAnimationFrame(() => [...document.querySelectorAll("nav.side h2")].find((one) => one.textContent?.startsWith(part))?.scrollIntoView({ block: "start" }));
+  };
+  const part = (label: string, title: string, Icon: any, isHere: boolean) => (
+    <button type="button" aria-expanded={sheet.value === title} aria-current={isHere ? "true" : undefined} onClick={() => open(title)}><Icon /><span>{label}</span></button>
+  );
+  return (
+    <nav class="tabbar" aria-label="Parts of the studio">
+      {part("Data", "Data", Icons.Grid, !isOperating && ["", "table", "query", "partiql", "new-table"].includes(area))}
+      {part("Model", "Model", Icons.Sheet, ["model", "new-model", "compare"].includes(area))}
+      <button type="button" onClick={() => (commanding.value = true)}><Icons.Search /><span>Find</span></button>
+      {part("Operate", "Operate", Icons.Rising, isOperating)}
+      {part("More", "Server", Icons.More, area === "connections")}
+    </nav>
+  );
+}
+
 function Foot() {
-  const as = place.value.query.get("as")?.split(".")[0] ?? session.value?.account ?? "";
+  const here = session.value;
   return (
     <footer class="status">
       <span role="status" aria-live="polite">{said.value || (cutOff.value ? "Cut off." : <b>Ready.</b>)}</span>
       <span class="num">{statusLine.value}</span>
-      <span class="right">Signed as account {as}</span>
+      <span class="right">{here?.signedIn ? `Signed in as ${here.signedIn.name}, account ${here.account}` : here?.connection ? `Signed by ${here.connection.profile ?? here.connection.keyId ?? "any key"}` : `Signed as account ${here?.account ?? ""}`}</span>
+      {here?.signedIn && <button type="button" onClick={() => void post("signout", {}).finally(() => (unlock(null), begin()))}>sign out</button>}
       <button type="button" onClick={() => (theme.value = theme.value === "system" ? "light" : theme.value === "light" ? "dark" : "system")}>theme: {theme.value}</button>
       <button type="button" onClick={() => (helping.value = true)}><kbd>?</kbd> keys</button>
     </footer>
@@ -238,14 +298,18 @@ const KEYS = [
   ["Ctrl K", "commands, tables, keys, patterns"],
   ["/", "to the query"],
   ["Ctrl Enter", "run it"],
-  ["g then o, q, p, m", "overview, query, PartiQL, metrics"],
+  ["g then o, q, p, m, x", "overview, query, PartiQL, metrics, connections"],
+  ["n", "on the overview: a new table"],
   ["↑ ↓ PageUp PageDown", "rows"],
   ["Home End", "the partition’s first and last row"],
   ["← →", "close and open a partition"],
   ["Enter", "open an item"],
   ["e", "edit it"],
   ["l", "to its row in the index, and back"],
-  ["Space", "select a row"],
+  ["Space, Shift ↑ ↓, Ctrl A", "select a row, a range, all that was read"],
+  ["n", "a new item"],
+  ["→ then F2", "change a cell"],
+  ["\\", "an index beside the rows"],
   ["Delete", "mark rows for deletion"],
   ["Ctrl S", "write what is marked and changed"],
   ["Ctrl Z", "undo, as a write to look at"],
@@ -281,12 +345,13 @@ function onKey(event: KeyboardEvent) {
   if (control && event.key.toLowerCase() === "k") return event.preventDefault(), void (commanding.value = true);
   const typing = /INPUT|TEXTAREA|SELECT/.test((event.target as Element).tagName) || (event.target as HTMLElement).isContentEditable;
   if (typing || control || event.altKey || !letters.value || document.querySelector("dialog[open]")) return;
+  if (event.key === "n" && !place.value.parts.length && !session.value?.readOnly && !went) return event.preventDefault(), go(href("new-table"));
   if (event.key === "?") return event.preventDefault(), void (helping.value = true);
   if (event.key === "g") return void (went = event.timeStamp);
   if (went && event.timeStamp - went < 1200) {
     const table = lastTable || tableNames.value?.[0] || "";
     const tab = { h: "heat", c: "capacity", s: "stream", b: "backups", r: "regions", l: "learn" }[event.key];
-    const to = tab && table ? `table/${table}/${tab}` : { o: "", q: "query", p: "partiql", m: "metrics" }[event.key];
+    const to = tab && table ? `table/${table}/${tab}` : { o: "", q: "query", p: "partiql", m: "metrics", x: "connections" }[event.key];
     went = 0;
     if (to !== undefined) event.preventDefault(), go(href(to));
   }

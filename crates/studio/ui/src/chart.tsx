@@ -43,7 +43,9 @@ interface Props {
   note?: ComponentChildren;
 }
 
-const [LEFT, RIGHT, TOP, BOTTOM] = [58, 14, 10, 24];
+const [LEFT_LEAST, RIGHT, TOP, BOTTOM] = [44, 14, 10, 24];
+// About the width of a digit in the labels.
+const DIGIT = 6.6;
 
 // Round steps: 1, 2 or 5 times a power of ten.
 export function ticks(most: number, wanted = 4): number[] {
@@ -78,6 +80,8 @@ export function Chart(props: Props) {
   const cursor = props.cursor ?? own;
   const [asTable, setAsTable] = useState(false);
   const most = (Math.max(props.most ?? 0, ...series.flatMap((one) => one.points.map(([, value]) => value))) || 1) * 1.08;
+  // Labels are as wide as they are: $1,000,000 needs more room than 5.
+  const LEFT = Math.max(LEFT_LEAST, 16 + DIGIT * Math.max(0, ...ticks(most).map((value) => show(value).length)));
   const scale = (value: number) => (x.log ? Math.log10(value) : value);
   const [low, high] = [scale(x.min), scale(x.max)];
   const place = (value: number) => LEFT + ((scale(value) - low) / (high - low || 1)) * (width - LEFT - RIGHT);
@@ -149,7 +153,7 @@ export function Chart(props: Props) {
             </g>
           ))}
           {x.ticks.map((value) => (
-            <text key={value} x={Math.min(place(value), width - 24)} y={height - 7} text-anchor="middle" fill="var(--muted)">{x.show(value)}</text>
+            <text key={value} x={Math.min(place(value), width - 4 - (DIGIT * x.show(value).length) / 2)} y={height - 7} text-anchor="middle" fill="var(--muted)">{x.show(value)}</text>
           ))}
           {props.divide && (
             <g>

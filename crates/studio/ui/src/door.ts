@@ -21,16 +21,36 @@ export const spent = signal({ read: 0, write: 0, requests: 0 });
 export const cutOff = signal(false);
 export const acting = signal(new URLSearchParams(location.search).get("as") ?? "");
 
+// The connection whose database is asked; none for this server's own.
+export const connected = signal(new URLSearchParams(location.search).get("at") ?? "");
+
+// The server asks for its token, or for a key of its access file.
+export const locked = signal<{ message: string; signIn: boolean } | null>(null);
+
 const TOKEN = "lodestone-token";
-function token(): string {
+const ANY = "1";
+// The server's token, or the number of a session. A new tab keeps that of the tab before.
+let key = (() => {
   const given = /[#&]token=([\w-]+)/.exec(location.hash)?.[1];
   if (given) {
-    sessionStorage.setItem(TOKEN, given);
+    keep(given);
     history.replaceState(history.state, "", location.pathname + location.search);
   }
-  return sessionStorage.getItem(TOKEN) ?? "1";
+  return sessionStorage.getItem(TOKEN) ?? localStorage.getItem(TOKEN) ?? ANY;
+})();
+
+function keep(secret: string) {
+  sessionStorage.setItem(TOKEN, secret);
+  localStorage.setItem(TOKEN, secret);
 }
-const key = token();
+
+// Goes on with the token or session, or without any.
+export function unlock(secret: string | null) {
+  if (secret) keep(secret);
+  else [sessionStorage, localStorage].forEach((store) => store.removeItem(TOKEN));
+  key = secret ?? ANY;
+}
+export const isKnown = () => key !== ANY;
 
 export async function post(path: string, body: unknown, abort?: AbortSignal): Promise<any> {
   let response: Response;
@@ -41,6 +61,7 @@ export async function post(path: string, body: unknown, abort?: AbortSignal): Pr
         "content-type": "application/json",
         "x-lodestone-studio": key,
         ...(acting.value && { "x-lodestone-as": acting.value }),
+        ...(connected.value && { "x-lodestone-connection": connected.value }),
       },
       body: typeof body === "string" ? body : JSON.stringify(body ?? {}),
       signal: abort,
@@ -52,6 +73,7 @@ export async function post(path: string, body: unknown, abort?: AbortSignal): Pr
   cutOff.value = false;
   const answer = await response.json().catch(() => ({}));
   if (!response.ok) {
+    if (response.status === 401) locked.value = { message: errorText(answer) ?? "", signIn: Boolean(answer.signIn) };
     const type = errorType(answer) || `HTTP ${response.status}`;
     throw new Refused(errorText(answer) ?? type, response.status, type, answer);
   }

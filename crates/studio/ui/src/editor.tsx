@@ -7,7 +7,7 @@ import { type Diagnostic, lintGutter, lintKeymap, setDiagnostics } from "@codemi
 import { highlightSelectionMatches, searchKeymap } from "@codemirror/search";
 import { Annotation, EditorState, type Extension } from "@codemirror/state";
 import { EditorView, drawSelection, highlightActiveLine, keymap, lineNumbers } from "@codemirror/view";
-import { yaml } from "@codemirror/lang-yaml";
+import { yaml } from "@codemirror/legacy-modes/mode/yaml";
 import { tags } from "@lezer/highlight";
 import { useEffect, useRef } from "preact/hooks";
 
@@ -33,6 +33,19 @@ const partiql = StreamLanguage.define({
     if (stream.match(/^-?\d[\d.]*(?:e[+-]?\d+)?/i) || stream.eat("?")) return "number";
     const word = stream.match(/^\w+/) as RegExpMatchArray | null;
     if (word) return WORDS.test(word[0]) ? "keyword" : null;
+    stream.next();
+    return null;
+  },
+});
+
+const json = StreamLanguage.define({
+  name: "json",
+  token(stream) {
+    if (stream.eatSpace()) return null;
+    if (stream.match(/^"(?:[^"\\]|\\.)*"?(?=\s*:)/)) return "propertyName";
+    if (stream.match(/^"(?:[^"\\]|\\.)*"?/)) return "string";
+    if (stream.match(/^-?\d[\d.]*(?:e[+-]?\d+)?/i)) return "number";
+    if (stream.match(/^(?:true|false|null)\b/)) return "keyword";
     stream.next();
     return null;
   },
@@ -68,7 +81,7 @@ const typedOver = EditorView.domEventHandlers({
 });
 
 export interface EditorProps {
-  language: "partiql" | "yaml";
+  language: "partiql" | "yaml" | "json";
   label: string;
   value: string;
   onChange(value: string): void;
@@ -105,7 +118,7 @@ export function Editor(props: EditorProps) {
       syntaxHighlighting(colours),
       looks,
       typedOver,
-      props.language === "partiql" ? partiql : [yaml(), lintGutter()],
+      props.language === "partiql" ? partiql : props.language === "json" ? json : [StreamLanguage.define(yaml), lintGutter()],
       keymap.of([
         { key: "Mod-Enter", run: () => (latest.current.onRun?.(), true) },
         { key: "Mod-s", run: () => (latest.current.onSave?.(), true), preventDefault: true },

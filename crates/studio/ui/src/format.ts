@@ -23,5 +23,5 @@ export const money = (value: number): string =>
 export const clock = (date: Date): string => date.toTimeString().slice(0, 8);
 export const percent = (share: number): string => `${share > 0 && share < 0.01 ? "< 1" : count(Math.round(100 * share))} %`;
 // Three digits are enough for a figure that changes.
-export const figure = (value: number): string => count(value >= 100 ? Math.round(value) : Math.round(value * 10) / 10);
+export const figure = (value: number): string => count(value >= 100 ? Math.round(value) : value >= 1 ? Math.round(value * 10) / 10 : Number(value.toPrecision(2)));
 export const milliseconds = (value: number): string => (value < 1 ? `${count(Math.round(value * 1000))} µs` : value < 1000 ? `${figure(value)} ms` : `${figure(value / 1000)} s`);

@@ -31,6 +31,9 @@ export const Past = drawn("M3 8a5 5 0 1 1 1.500 3.600M3 4.500V8h3.500");
 export const Bars = drawn("M2.500 13.500h11M4.500 11V7.500M8 11V3.500M11.500 11V6");
 export const Clock = drawn("M8 2.500a5.500 5.500 0 1 0 0 11 5.500 5.500 0 1 0 0-11M8 5v3.200l2 1.300");
 export const Globe = drawn("M8 2.500a5.500 5.500 0 1 0 0 11 5.500 5.500 0 1 0 0-11M2.500 8h11M8 2.500c-3 3-3 8 0 11M8 2.500c3 3 3 8 0 11");
+export const Shapes = drawn("M2.500 3h4v3h-4zM9.500 3h4v3h-4zM2.500 10h4v3h-4zM9.500 10h4v3h-4zM6.500 4.500h3M6.500 11.500h3");
+export const Plug = drawn("M6 2v3.500M10 2v3.500M4.500 5.500h7v2.500a3.500 3.500 0 0 1-7 0zM8 11.500V14");
+export const More = drawn("M2.500 4h11M2.500 8h11M2.500 12h11");
 export const Search = () => (
   <Icon size={14}>
     <circle cx="7" cy="7" r="4.5" />

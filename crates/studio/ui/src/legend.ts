@@ -16,6 +16,10 @@ export interface Keyed {
 }
 export interface Entity {
   name: string;
+  line: number;
+  // About how many items there are, and the bytes of one.
+  items?: number | null;
+  bytes?: number | null;
   table: string;
   description?: string;
   key: Keyed[];
@@ -48,7 +52,7 @@ export interface Pattern {
 export interface Legend {
   model: string;
   description?: string;
-  tables: { name: string }[];
+  tables: { name: string; key: string[] | null; indexes: { name: string; key: string[]; projection: "all" | "keys" | string[] }[] }[];
   entities: Entity[];
   patterns: Pattern[];
 }
@@ -142,9 +146,14 @@ export class TableLegend {
 
   // What an item is called: the parts of its key that only it has.
   name(kind: Kind | undefined, item: Item): string {
-    const last = this.keys[this.keys.length - 1];
-    const pieces = this.pieces(kind, last, text(item[last], 200)).filter((one) => !one.word);
-    return pieces.at(-1)?.text ?? text(item[this.keys[0]], 200);
+    for (const key of [...this.keys].reverse()) {
+      const parts = kind?.entity?.key.find((one) => one.attribute === key)?.parts;
+      // A key that is the same for every item of the kind names none of them.
+      if (parts?.every((part) => part.text !== undefined)) continue;
+      const own = this.pieces(kind, key, text(item[key], 200)).filter((one) => !one.word);
+      if (own.length) return own.at(-1)!.text;
+    }
+    return text(item[this.keys[0]], 200);
   }
 }
 

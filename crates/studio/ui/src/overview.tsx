@@ -6,9 +6,10 @@ import { type Example, examples, loadExample } from "./example";
 import { Chart, timeAxis } from "./chart";
 import { bytes, count, figure, milliseconds, money, plural } from "./format";
 import { files, filesLoaded } from "./legend";
-import { Failure, Loading, Spark } from "./parts";
-import { averages, lines, pulse, rate, sum, unitsOf } from "./series";
+import * as Icons from "./icons";
+import { Copied, Failure, Loading, Spark } from "./parts";
 import { go, href } from "./place";
+import { averages, lines, pulse, rate, sum, unitsOf } from "./series";
 import { descriptions, faultsOn, indexesOf, isOnDemand, session, tableNames, tablesCut } from "./session";
 import { post } from "./door";
 
@@ -17,7 +18,7 @@ export function Overview() {
   if (!names) return <Loading what="Looking for tables" />;
   return (
     <div class="page">
-      <h1 style={{ marginBottom: "14px" }}>Overview</h1>
+      {names.length > 0 && <h1 style={{ marginBottom: "14px" }}>Overview</h1>}
       {names.length === 0 ? (
         <Beginning />
       ) : (
@@ -42,7 +43,7 @@ export function Overview() {
 function Tables({ names }: { names: string[] }) {
   return (
     <section class="panel" aria-label="Tables">
-      <h2>Tables <span class="num muted">{names.length}{tablesCut.value ? " and more" : ""}</span></h2>
+      <h2>Tables <span class="num muted">{names.length}{tablesCut.value ? " and more" : ""}</span>{!session.value?.readOnly && <a class="btn small right" href={href("new-table")}>New table</a>}</h2>
       <table class="plain num">
         <thead>
           <tr><th scope="col">Name</th><th scope="col" class="r">Items</th><th scope="col" class="r">Size</th><th scope="col">Throughput</th><th scope="col" class="r">RCU/s</th><th scope="col" class="r">WCU/s</th><th scope="col">Last half hour</th><th scope="col">Indexes</th><th scope="col">Model</th></tr>
@@ -105,12 +106,12 @@ function Models() {
   if (!filesLoaded.value) return null;
   return (
     <section class="panel" aria-label="Models">
-      <h2>Models</h2>
+      <h2>Models {!session.value?.readOnly && <a class="btn small right" href={href("new-model")}>New model</a>}</h2>
       {files.value.length === 0 ? (
         <p class="muted" style={{ padding: "14px" }}>No model yet. A model names what keys mean, and proves and prices every access pattern.</p>
       ) : (
         <table class="plain num">
-          <thead><tr><th scope="col">Name</th><th scope="col">Findings</th><th scope="col" class="r">Patterns</th><th scope="col" class="r">A month</th></tr></thead>
+          <thead><tr><th scope="col">Name</th><th scope="col">Findings</th><th scope="col" class="r">Patterns</th><th scope="col" class="r" title="if requests come at the rates that the file gives its patterns">A month, at the file’s rates</th></tr></thead>
           <tbody>{files.value.map((file) => <ModelLine key={file.name + file.hash} name={file.name} text={file.text} patterns={file.legend?.patterns.length} />)}</tbody>
         </table>
       )}
@@ -126,11 +127,12 @@ function ModelLine({ name, text, patterns }: { name: string; text: string; patte
     void post("model/cost", { text }).then(setCost).catch(() => undefined);
   }, [text]);
   const open = (level: string) => found?.findings.filter((one: any) => one.level === level && !one.allowed).length ?? 0;
+  const notes = (found?.findings.filter((one: any) => !one.allowed).length ?? 0) - open("error") - open("warning");
   return (
     <tr>
       <th scope="row"><a href={href(`model/${name}`)}>{name}</a></th>
       <td>
-        {!found ? "…" : open("error") ? <span class="chip bad">{plural(open("error"), "error")}</span> : open("warning") ? <span class="chip warn">{plural(open("warning"), "warning")}</span> : <span class="chip good">✓ nothing found</span>}
+        {!found ? "…" : open("error") ? <span class="chip bad">{plural(open("error"), "error")}</span> : open("warning") ? <span class="chip warn">{plural(open("warning"), "warning")}</span> : notes ? <span class="chip">{plural(notes, "note")}</span> : <span class="chip good">✓ nothing found</span>}
       </td>
       <td class="r">{patterns ?? "–"}</td>
       <td class="r">{cost ? money(cost.total) : "–"}</td>
@@ -161,17 +163,31 @@ function Attention({ names }: { names: string[] }) {
     <section class="panel" aria-label="Now">
       <h2>Now</h2>
       <div class="stack" style={{ padding: "12px 14px" }}>
-        {wants.length === 0 && throttled.length === 0 && faultsOn.value.length === 0 && <p class="muted">Nothing wants attention.</p>}
+        {wants.length === 0 && throttled.length === 0 && !pulse.value?.clock && faultsOn.value.length === 0 && <p class="muted">Nothing wants attention.</p>}
         {faultsOn.value.length > 0 && <p>{plural(faultsOn.value.length, "fault is", "faults are")} on, see above</p>}
+        {pulse.value?.clock && <p role="status"><span class="chip warn">clock</span> {pulse.value.clock}</p>}
         {throttled.map(([name, what, tab]) => <p key={name + what}><a href={href(`table/${name}/${tab}`)}>{name}</a> {what}</p>)}
         {wants.map(([name, what]) => <p key={name + what}><a href={href(`table/${name}`)}>{name}</a> {what}</p>)}
-        <p class="muted">{session.value?.storage}</p>
+        {Boolean(pulse.value?.tablesCut) && <p class="muted">Use is shown of the busiest tables; {plural(pulse.value!.tablesCut, "other is", "others are")} left out.</p>}
+        <p class="muted">{session.value?.connection ? session.value.connection.address : session.value?.storage}</p>
       </div>
     </section>
   );
 }
 
-export function Examples({ title }: { title: string }) {
+function Examples({ title }: { title: string }) {
+  return (
+    <section class="panel" aria-label={title}>
+      <h2>{title}</h2>
+      <div class="stack padded">
+        <p class="muted">Makes the tables of a model and fills them with sample data.</p>
+        <ExampleButtons />
+      </div>
+    </section>
+  );
+}
+
+function ExampleButtons() {
   const [known, setKnown] = useState<Example[]>([]);
   const [busy, setBusy] = useState("");
   const [error, setError] = useState<unknown>(null);
@@ -189,32 +205,69 @@ export function Examples({ title }: { title: string }) {
     }
   };
   return (
-    <section class="panel" aria-label={title}>
-      <h2>{title}</h2>
-      <div class="stack" style={{ padding: "12px 14px" }}>
-        <p class="muted">Makes the tables of a model and fills them with sample data.</p>
-        <div class="rowline">
-          {known.map((example, at) => (
-            <button key={example.name} type="button" class={`btn${at === 0 ? " pri" : ""}`} disabled={busy !== ""} onClick={() => void load(example)}>
-              {busy === example.name ? "Loading…" : example.name}
-            </button>
-          ))}
-        </div>
-        {error ? <Failure error={error} /> : null}
+    <>
+      <div class="rowline">
+        {known.map((example, at) => (
+          <button key={example.name} type="button" class={`btn${at === 0 ? " pri" : ""}`} disabled={busy !== ""} onClick={() => void load(example)}>
+            {busy === example.name ? "Loading…" : example.name}
+          </button>
+        ))}
       </div>
-    </section>
+      {error ? <Failure error={error} /> : null}
+    </>
   );
 }
 
+// A small picture of what the first example makes.
+const GLIMPSE = [
+  ["CUST#customer-0002", [["k0", "PROFILE"], ["k1", "ORDER#2026-01-01T07:32"], ["k1", "ORDER#2026-01-01T09:03"]]],
+  ["ORDER#order-0009", [["k3", "ITEM#001"], ["k3", "ITEM#002"], ["k2", "META"]]],
+] as const;
+
+const CONNECT = {
+  "AWS CLI": (url: string, key: string, secret: string) => `export AWS_ENDPOINT_URL_DYNAMODB=${url} AWS_REGION=us-east-1\nexport AWS_ACCESS_KEY_ID=${key} AWS_SECRET_ACCESS_KEY=${secret}\naws dynamodb list-tables`,
+  Python: (url: string, key: string, secret: string) => `import boto3\nclient = boto3.client("dynamodb", endpoint_url="${url}", region_name="us-east-1",\n    aws_access_key_id="${key}", aws_secret_access_key="${secret}")\nprint(client.list_tables())`,
+  JavaScript: (url: string, key: string, secret: string) => `import { DynamoDBClient, ListTablesCommand } from "@aws-sdk/client-dynamodb";\nconst client = new DynamoDBClient({ endpoint: "${url}", region: "us-east-1", credentials: { accessKeyId: "${key}", secretAccessKey: "${secret}" } });\nconsole.log(await client.send(new ListTablesCommand({})));`,
+  Rust: (url: string) => `let config = aws_config::from_env().endpoint_url("${url}").region("us-east-1").test_credentials().load().await;\nlet client = aws_sdk_dynamodb::Client::new(&config);\nprintln!("{:?}", client.list_tables().send().await?);`,
+};
+type Way = keyof typeof CONNECT;
+
 function Beginning() {
+  const [way, setWay] = useState<Way>("AWS CLI");
+  const here = session.value;
+  const address = here?.connection?.address ?? location.origin;
+  const isReadOnly = Boolean(here?.readOnly);
+  const code = CONNECT[way](address, here?.signedIn?.key ?? "any", here?.hasKeys || here?.connection?.keyId ? "…" : "any");
   return (
-    <div class="stack" style={{ maxWidth: "720px" }}>
-      <p>There are no tables yet. Begin with an example, or make one with any AWS client:</p>
-      {!session.value?.readOnly && <Examples title="Load an example" />}
-      <pre class="code" tabIndex={0} aria-label="A command to copy">{`aws dynamodb create-table --endpoint-url ${location.origin} --table-name Songs \\
-    --billing-mode PAY_PER_REQUEST \\
-    --attribute-definitions AttributeName=Artist,AttributeType=S \\
-    --key-schema AttributeName=Artist,KeyType=HASH`}</pre>
+    <div class="beginning stack">
+      <div><h1 class="large">{here?.connection ? `${here.connection.name} has no table` : "An empty database, ready"}</h1><p class="muted">It answers at <code class="mono">{address}</code>{here && !here.connection && <>: {here.storage}{!here.hasKeys && "; it takes any credentials"}</>}.</p></div>
+      {!isReadOnly && (
+        <div class="ways">
+          <section class="panel padded stack first" aria-label="Begin with an example">
+            <h2 class="way"><Icons.Sheet /> Begin with an example</h2>
+            <p class="muted">A model with its patterns, its tables and sample items, in a second.</p>
+            <div class="glimpse" aria-hidden="true">{GLIMPSE.map(([key, rows]) => <div key={key}><b class="mono">{key}</b><ul>{rows.map(([kind, text], at) => <li key={at} class={`mono ${kind}`}>{text}</li>)}</ul></div>)}</div>
+            <ExampleButtons />
+          </section>
+          <section class="panel padded stack" aria-label="New table">
+            <h2 class="way"><Icons.Grid /> New table</h2>
+            <p class="muted">Keys, indexes and throughput in a form, with the request beside it.</p>
+            <span class="rowline"><a class="btn" href={href("new-table")}>New table <kbd>n</kbd></a><a href={href("new-model")}>New model</a></span>
+          </section>
+          {here?.hasConnections && (
+            <section class="panel padded stack" aria-label="Connect">
+              <h2 class="way"><Icons.Plug /> Connect</h2>
+              <p class="muted">Look at another Lodestone, an emulator or AWS: AWS is read-only until you say otherwise. Nothing is asked of it before.</p>
+              <span><a class="btn" href={href("connections")}>Connections</a></span>
+            </section>
+          )}
+        </div>
+      )}
+      <section class="panel" aria-label="From your code">
+        <h2>{isReadOnly ? "From your code" : "Or from your code"} <span class="right rowline" role="group" aria-label="Language">{(Object.keys(CONNECT) as Way[]).map((one) => <button key={one} type="button" class={`chip${one === way ? " blue" : ""}`} aria-pressed={one === way} onClick={() => setWay(one)}>{one}</button>)}<Copied text={code} /></span></h2>
+        <pre class="code flat" tabIndex={0} aria-label="A command to copy">{code}</pre>
+        <p class="padded muted" role="status">A table made by any client appears here by itself.</p>
+      </section>
     </div>
   );
 }

@@ -2,7 +2,8 @@
 
 import { useEffect, useState } from "preact/hooks";
 import { call } from "./door";
-import { count } from "./format";
+import { count, plural } from "./format";
+import { record } from "./history";
 import { Editor } from "./editor";
 import { Failure } from "./parts";
 import { adjust, place } from "./place";
@@ -39,9 +40,10 @@ export function PartiqlScreen() {
           ? { ...one, ReturnConsumedCapacity: "INDEXES", ...(next && { NextToken: next }) }
           : { [mode === "BatchExecuteStatement" ? "Statements" : "TransactStatements"]: statements.map((Statement) => ({ Statement })), ReturnConsumedCapacity: "INDEXES" };
       const body = await call(mode, input);
-      setAnswer({ body, milliseconds: performance.now() - began });
+      setAnswer({ pages: [...(next ? (answer?.pages ?? []) : []), body], milliseconds: performance.now() - began });
+      record({ operation: mode, input, units: [body.ConsumedCapacity ?? []].flat().reduce((sum: number, one: any) => sum + (one.CapacityUnits ?? 0), 0) });
       adjust({ statement: source });
-      say(`${mode}: ${body.Items?.length ?? body.Responses?.length ?? 0} answers.`);
+      say(`${mode}: ${plural(body.Items?.length ?? body.Responses?.length ?? 0, "answer")}.`);
     } catch (failure) {
       setAnswer(null);
       setError(failure);
@@ -75,7 +77,7 @@ export function PartiqlScreen() {
         {error ? <Failure error={error} /> : answer ? (
           <div class="stack">
             <Result answer={answer} />
-            {answer.body.NextToken && <span><button type="button" class="btn" onClick={() => void run(answer.body.NextToken)}>Next page</button></span>}
+            {answer.pages.at(-1).NextToken && <span><button type="button" class="btn" onClick={() => void run(answer.pages.at(-1).NextToken)}>Next page</button></span>}
           </div>
         ) : table ? <Beginnings table={table} onTake={setSource} /> : null}
       </div>

@@ -51,6 +51,15 @@ export const LANGUAGES = [
   ["rust", "Rust"],
 ] as const;
 
+// Without an endpoint the code would go to AWS.
+function here(language: string, code = ""): string {
+  const endpoint = location.origin;
+  if (language === "cli") return code.replace(/^aws dynamodb [\w-]+/, `$& --endpoint-url ${endpoint}`);
+  if (language === "python") return code.replace('boto3.client("dynamodb")', `boto3.client("dynamodb", endpoint_url="${endpoint}")`);
+  if (language === "javascript") return code.replace("new DynamoDBClient()", `new DynamoDBClient({ endpoint: "${endpoint}" })`);
+  return code;
+}
+
 export function Code({ code, language, onLanguage }: { code: Record<string, string>; language: string; onLanguage(to: string): void }) {
   return (
     <div class="stack">
@@ -60,9 +69,9 @@ export function Code({ code, language, onLanguage }: { code: Record<string, stri
             {name}
           </button>
         ))}
-        <span class="right"><Copied text={code[language] ?? ""} /></span>
+        <span class="right"><Copied text={here(language, code[language])} /></span>
       </div>
-      <pre class="code" tabIndex={0} aria-label={`Code in ${language}`}>{code[language]}</pre>
+      <pre class="code" tabIndex={0} aria-label={`Code in ${language}`}>{here(language, code[language])}</pre>
     </div>
   );
 }
@@ -105,9 +114,11 @@ export function Expression({ text }: { text: string }) {
   );
 }
 
-export function save(name: string, type: string, text: string) {
+export const save = (name: string, type: string, text: string) => saveBlob(name, new Blob([text], { type }));
+
+export function saveBlob(name: string, blob: Blob) {
   const link = document.createElement("a");
-  link.href = URL.createObjectURL(new Blob([text], { type }));
+  link.href = URL.createObjectURL(blob);
   link.download = name;
   link.click();
   setTimeout(() => URL.revokeObjectURL(link.href), 1000);

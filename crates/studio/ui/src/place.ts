@@ -1,7 +1,7 @@
 // The address is the state: what a copied link shows is what was on the screen.
 
 import { signal } from "@preact/signals";
-import { acting, root } from "./door";
+import { acting, connected, root } from "./door";
 
 export interface Place {
   // The parts behind /studio/: ["table", "app-main", "structure"].
@@ -25,8 +25,10 @@ addEventListener("hashchange", () => (place.value = read()));
 
 export function href(path: string, query: Record<string, string | undefined> = {}): string {
   const url = new URL(path.split("/").map(encodeURIComponent).join("/"), root);
-  const as = place.peek().query.get("as");
-  if (as) url.searchParams.set("as", as);
+  for (const whose of ["as", "at"]) {
+    const value = place.peek().query.get(whose);
+    if (value) url.searchParams.set(whose, value);
+  }
   for (const [name, value] of Object.entries(query)) if (value) url.searchParams.set(name, value);
   return url.pathname + url.search;
 }
@@ -51,8 +53,8 @@ export function follow(event: MouseEvent) {
   if (!link || event.defaultPrevented || event.button || event.metaKey || event.ctrlKey || event.shiftKey) return;
   const url = new URL((link as HTMLAnchorElement).href);
   if (url.origin !== location.origin || !url.pathname.startsWith(root.pathname) || link.hasAttribute("download")) return;
-  // Another account or Region is another page.
-  if ((url.searchParams.get("as") ?? "") !== acting.peek()) return;
+  // Another account, Region or connection is another page.
+  if ((url.searchParams.get("as") ?? "") !== acting.peek() || (url.searchParams.get("at") ?? "") !== connected.peek()) return;
   event.preventDefault();
   go(url.pathname + url.search + url.hash);
 }

@@ -1,42 +1,27 @@
 // Any request: built from parts, or written as JSON; run, and shown as code.
 
-import { signal } from "@preact/signals";
 import { useEffect, useState } from "preact/hooks";
 import { Refused, call, post } from "./door";
-import { clock, count } from "./format";
+import { count, plural } from "./format";
+import { record } from "./history";
 import { Code, Copied, Expression, Failure } from "./parts";
+import { PastRequests } from "./pastrequests";
 import { adjust, place } from "./place";
-import { type TableDescription, describe, indexesOf, say, session, tableNames } from "./session";
-import { type Item, text, visible } from "./value";
+import { type TableDescription, describe, indexesOf, keyNames, say, session, tableNames } from "./session";
+import { type Item, text, typeSeen, visible } from "./value";
 import { FilterPill, KeyPills, Unfinished } from "./table/querybar";
-import { type Parts, complete, noParts } from "./table/state";
+import { type Parts, complete, noParts } from "./table/parts";
+import { saveItems } from "./table/transfer";
 
 interface Asked {
   operation: string;
   input: any;
 }
-interface Past extends Asked {
-  at: string;
-  units: number | null;
-}
-
-const HISTORY_MAX = 200;
-const HISTORY = "lodestone-history";
-const history = signal<Past[]>(remembered());
-function remembered(): Past[] {
-  try {
-    return JSON.parse(localStorage.getItem(HISTORY) ?? "[]");
-  } catch {
-    return [];
-  }
-}
-function remember(past: Past) {
-  history.value = [past, ...history.value].slice(0, HISTORY_MAX);
-  try {
-    localStorage.setItem(HISTORY, JSON.stringify(history.value));
-  } catch {
-    // A full store forgets; the page goes on.
-  }
+// Pages of one request, in the order in which they came.
+export interface Answer {
+  pages: any[];
+  milliseconds: number;
+  asked: Asked;
 }
 
 const OPERATIONS: Record<string, (table: string) => object> = {
@@ -57,18 +42,28 @@ const OPERATIONS: Record<string, (table: string) => object> = {
   UpdateTable: (table) => ({ TableName: table }),
 };
 const WRITES = /^(Put|Update|Delete|Create|BatchWrite|TransactWrite)/;
+// Reads of a link are run when it is opened; nothing else is.
+const READS = /^(GetItem|Query|Scan|BatchGetItem|TransactGetItems|Describe\w+|ListTables)$/;
+
+function linked<T>(name: string): T | null {
+  try {
+    return JSON.parse(place.peek().query.get(name) ?? "null");
+  } catch {
+    return null;
+  }
+}
 
 export function QueryScreen() {
   const names = tableNames.value ?? [];
   const chosen = place.value.query.get("table") ?? names[0] ?? "";
   const byHand = place.value.query.has("json");
   const [table, setTable] = useState<TableDescription | null>(null);
-  const [parts, setParts] = useState<Parts>(noParts());
+  const [parts, setParts] = useState<Parts>(() => ({ ...noParts(), ...linked<Partial<Parts>>("parts") }));
   const [built, setBuilt] = useState<any>(null);
   const [wrong, setWrong] = useState("");
   const [operation, setOperation] = useState(place.value.query.get("op") ?? "Query");
-  const [draft, setDraft] = useState("{}");
-  const [answer, setAnswer] = useState<{ body: any; milliseconds: number; asked: Asked } | null>(null);
+  const [draft, setDraft] = useState(() => JSON.stringify(linked("request") ?? {}, null, 2));
+  const [answer, setAnswer] = useState<Answer | null>(null);
   const [error, setError] = useState<unknown>(null);
   const [tab, setTab] = useState<"result" | "json" | "code" | "history">("result");
   const [language, setLanguage] = useState("cli");
@@ -78,8 +73,17 @@ export function QueryScreen() {
     if (!chosen) return;
     setTable(null);
     describe(chosen).then(setTable, setError);
-    setParts(noParts());
+    const kept = linked<Partial<Parts>>("parts");
+    setParts({ ...noParts(), ...kept });
   }, [chosen]);
+  // A link to a read shows what it reads.
+  const [toRun, setToRun] = useState(() => place.peek().query.has("run"));
+  useEffect(() => {
+    if (!toRun || !table || (!byHand && !built)) return;
+    setToRun(false);
+    const one = asked();
+    if (typeof one !== "string" && READS.test(one.operation)) void run();
+  }, [toRun, table, built, byHand]);
   useEffect(() => {
     if (!table || byHand) return;
     const wait = setTimeout(() => {
@@ -91,7 +95,7 @@ export function QueryScreen() {
     return () => clearTimeout(wait);
   }, [table, parts, byHand]);
   useEffect(() => {
-    if (byHand) setDraft(JSON.stringify(built && built.operation === operation ? built.input : (OPERATIONS[operation]?.(chosen) ?? {}), null, 2));
+    if (byHand && !linked("request")) setDraft(JSON.stringify(built && built.operation === operation ? built.input : (OPERATIONS[operation]?.(chosen) ?? {}), null, 2));
   }, [byHand, operation, chosen]);
 
   const asked = (): Asked | string => {
@@ -102,22 +106,28 @@ export function QueryScreen() {
       return `This is not JSON: ${(failure as Error).message}`;
     }
   };
-  const run = async (more?: Item) => {
-    const one = asked();
+  // The address holds the request: a copied link asks the same.
+  const link = (one: Asked) => {
+    const isDefault = JSON.stringify(parts) === JSON.stringify(noParts());
+    adjust(byHand ? { request: JSON.stringify(one.input), op: one.operation, parts: undefined, run: "1" } : { parts: isDefault ? undefined : JSON.stringify(parts), request: undefined, op: undefined, run: "1" });
+  };
+  const run = async (before?: Answer) => {
+    const one = before?.asked ?? asked();
     if (typeof one === "string") return setWrong(one);
     setWrong("");
     setError(null);
     const began = performance.now();
     try {
-      const input = { ...one.input, ...(more && { ExclusiveStartKey: more }) };
-      const body = await call(one.operation, input);
-      setAnswer({ body, milliseconds: performance.now() - began, asked: one });
-      const units = [body.ConsumedCapacity ?? []].flat().reduce((sum: number, part: any) => sum + (part.CapacityUnits ?? 0), 0);
-      remember({ ...one, at: clock(new Date()), units });
-      say(`${one.operation}: ${body.Count ?? (body.Item ? 1 : "done")}${body.Count === undefined ? "" : " items"}.`);
+      const more = before?.pages.at(-1)?.LastEvaluatedKey;
+      const body = await call(one.operation, { ...one.input, ...(more && { ExclusiveStartKey: more }) });
+      const now = { pages: [...(before?.pages ?? []), body], milliseconds: (before?.milliseconds ?? 0) + performance.now() - began, asked: one };
+      setAnswer(now);
+      record({ ...one, units: unitsOf(now.pages) });
+      if (!before) link(one);
+      say(`${one.operation}: ${body.Count !== undefined ? plural(body.Count, "item") : body.Item ? "1 item" : "done"}.`);
       setTab("result");
     } catch (failure) {
-      setAnswer(null);
+      setAnswer(before ?? null);
       setError(failure);
       setTab("result");
     }
@@ -126,6 +136,7 @@ export function QueryScreen() {
 
   if (tableNames.value && !names.length)
     return <div class="page"><h1>Query</h1><p class="muted">There are no tables yet: begin at the overview.</p></div>;
+  const results = answer?.pages.flatMap((page) => page.Items ?? []) ?? [];
   const remarks: { level: string; message: string }[] = byHand ? [] : (built?.remarks ?? []);
   return (
     <>
@@ -133,11 +144,11 @@ export function QueryScreen() {
       <section class="query" aria-label="Query" onKeyDown={(event) => event.key === "Enter" && (event.ctrlKey || event.metaKey) && (event.preventDefault(), void run())}>
         <div class="pills">
           <span class="pill p">
-            <select aria-label="Table" value={chosen} onChange={(event) => adjust({ table: event.currentTarget.value })}>
+            <select aria-label="Table" value={chosen} onChange={(event) => adjust({ table: event.currentTarget.value, parts: undefined, request: undefined, run: undefined })}>
               {names.map((name) => <option key={name} value={name}>{name}</option>)}
             </select>
           </span>
-          <button type="button" class="pill" aria-pressed={byHand} onClick={() => adjust({ json: byHand ? undefined : "1" })}>{byHand ? "from parts" : "as JSON"}</button>
+          <button type="button" class="pill" aria-pressed={byHand} onClick={() => adjust({ json: byHand ? undefined : "1", request: undefined, run: undefined })}>{byHand ? "from parts" : "as JSON"}</button>
           {byHand ? (
             <span class="pill">
               <select aria-label="Operation" value={operation} onChange={(event) => (setOperation(event.currentTarget.value), adjust({ op: event.currentTarget.value }))}>
@@ -159,7 +170,7 @@ export function QueryScreen() {
                 <label class="pill check"><input type="checkbox" checked={parts.consistent} onChange={(event) => setParts({ ...parts, consistent: event.currentTarget.checked })} /> strong</label>
                 <span class="pill"><span>limit</span><input aria-label="Limit" inputMode="numeric" placeholder="none" style={{ width: "6ch" }} value={parts.limit ?? ""} onInput={(event) => setParts({ ...parts, limit: Number(event.currentTarget.value.replace(/\D/g, "")) || null })} /></span>
                 {parts.filters.map((filter, at) => (
-                  <FilterPill key={at} filter={filter} onFilter={(next) => setParts({ ...parts, filters: parts.filters.map((one, other) => (other === at ? next : one)) })} onRemove={() => setParts({ ...parts, filters: parts.filters.filter((_, other) => other !== at) })} />
+                  <FilterPill key={at} filter={filter} seen={(path) => typeSeen(results, path) ?? (table.AttributeDefinitions.find((one) => one.AttributeName === path[0])?.AttributeType)} onFilter={(next) => setParts({ ...parts, filters: parts.filters.map((one, other) => (other === at ? next : one)) })} onRemove={() => setParts({ ...parts, filters: parts.filters.filter((_, other) => other !== at) })} />
                 ))}
                 <button type="button" class="pill add" onClick={() => setParts({ ...parts, filters: [...parts.filters, { path: [], operator: "=", values: [] }] })}>+ filter</button>
               </>
@@ -188,10 +199,19 @@ export function QueryScreen() {
         ))}
       </div>
       <div class="page" role="tabpanel" aria-label={tab} tabIndex={0}>
-        {tab === "result" && (error ? <Failed error={error} asked={asked()} /> : answer ? <Result answer={answer} onNext={(key) => void run(key)} /> : <p class="muted">Run the request to see what it returns.</p>)}
-        {tab === "json" && (answer ? <div class="stack"><span><Copied text={JSON.stringify(answer.body, null, 2)} /></span><pre class="code" tabIndex={0}>{JSON.stringify(answer.body, null, 2).slice(0, 500_000)}</pre></div> : <p class="muted">Nothing was run yet.</p>)}
+        {tab === "result" && (error ? <Failed error={error} asked={asked()} /> : answer ? <Result answer={answer} name={chosen} keys={table ? keyNames(table.KeySchema) : []} onNext={() => void run(answer)} /> : <p class="muted">Run the request to see what it returns.</p>)}
+        {tab === "json" && (answer ? <div class="stack"><span><Copied text={JSON.stringify(shownBody(answer), null, 2)} /></span><pre class="code" tabIndex={0}>{JSON.stringify(shownBody(answer), null, 2).slice(0, 500_000)}</pre></div> : <p class="muted">Nothing was run yet.</p>)}
         {tab === "code" && <Code code={code} language={language} onLanguage={setLanguage} />}
-        {tab === "history" && <History onTake={(past) => (adjust({ json: "1", op: past.operation }), setOperation(past.operation), setTimeout(() => setDraft(JSON.stringify(past.input, null, 2)), 0))} />}
+        {tab === "history" && (
+          <PastRequests
+            current={((one) => (typeof one === "string" ? undefined : { ...one, units: answer ? unitsOf(answer.pages) : null }))(asked())}
+            onTake={(past) => {
+              adjust({ json: "1", op: past.operation, request: JSON.stringify(past.input), parts: undefined, run: undefined });
+              setOperation(past.operation);
+              setDraft(JSON.stringify(past.input, null, 2));
+            }}
+          />
+        )}
       </div>
     </>
   );
@@ -206,59 +226,56 @@ function Failed({ error, asked }: { error: unknown; asked: Asked | string }) {
   );
 }
 
-export function Result({ answer, onNext }: { answer: { body: any; milliseconds: number }; onNext?: (key: Item) => void }) {
-  const { body } = answer;
-  const items: Item[] = body.Items ?? (body.Item ? [body.Item] : (body.Responses && Array.isArray(body.Responses) ? body.Responses.map((one: any) => one.Item).filter(Boolean) : []));
-  const consumed = [body.ConsumedCapacity ?? []].flat();
-  const units = consumed.reduce((sum: number, one: any) => sum + (one.CapacityUnits ?? 0), 0);
+const unitsOf = (pages: any[]): number => pages.flatMap((page) => [page.ConsumedCapacity ?? []].flat()).reduce((sum: number, one: any) => sum + (one.CapacityUnits ?? 0), 0);
+const shownBody = ({ pages }: Answer) => (pages.length === 1 ? pages[0] : pages);
+
+function itemsOf(body: any): Item[] {
+  if (body.Items) return body.Items;
+  if (body.Item) return [body.Item];
+  return Array.isArray(body.Responses) ? body.Responses.map((one: any) => one.Item).filter(Boolean) : Object.values(body.Responses ?? {}).flat() as Item[];
+}
+
+// A result is a set of its own, in the order in which it came, page after page.
+export function Result({ answer, onNext, name = "result", keys = [] }: { answer: { pages: any[]; milliseconds: number }; onNext?: () => void; name?: string; keys?: string[] }) {
+  const { pages } = answer;
+  const items = pages.flatMap(itemsOf);
+  const consumed = pages.some((page) => page.ConsumedCapacity);
+  const examined = pages.reduce((sum, page) => sum + (page.ScannedCount ?? 0), 0);
+  const last = pages.at(-1);
+  const isOpen = Boolean(last?.LastEvaluatedKey);
+  const isList = pages.some((page) => page.Items);
   return (
     <div class="stack">
       <div class="rowline num">
-        <span class="chip">{items.length === 1 ? "1 item" : `${count(items.length)} items`}</span>
-        {body.ScannedCount !== undefined && body.ScannedCount !== items.length && <span class="chip warn">{count(body.ScannedCount)} examined</span>}
-        {consumed.length > 0 && <span class="chip">{count(units)} units</span>}
+        <span class="chip">{plural(items.length, "item")}</span>
+        {isList && <span class={`chip${isOpen ? " warn" : " good"}`}>{isOpen ? "not finished" : "complete"}, {plural(pages.length, "page")}</span>}
+        {examined > 0 && examined !== items.length && <span class="chip warn">{count(examined)} examined</span>}
+        {consumed && <span class="chip">{plural(unitsOf(pages), "unit")}</span>}
         <span class="chip">{answer.milliseconds.toFixed(0)} ms</span>
-        {body.LastEvaluatedKey && onNext && <button type="button" class="btn small" onClick={() => onNext(body.LastEvaluatedKey)}>Next page</button>}
+        {isOpen && onNext && <button type="button" class="btn small" onClick={onNext}>Next page</button>}
+        {items.length > 0 && <button type="button" class="btn small" onClick={() => saveItems(name, items, "json", keys)}>Export as JSON</button>}
+        {items.length > 0 && <button type="button" class="btn small" onClick={() => saveItems(name, items, "csv", keys)}>Export as CSV</button>}
       </div>
-      {items.length ? <ItemTable items={items} /> : <pre class="code" tabIndex={0} aria-label="The answer">{JSON.stringify(body, null, 2).slice(0, 200_000)}</pre>}
+      {items.length ? <ItemTable items={items} keys={keys} /> : <pre class="code" tabIndex={0} aria-label="The answer">{JSON.stringify(last, null, 2).slice(0, 200_000)}</pre>}
     </div>
   );
 }
 
 const COLUMNS_MAX = 30;
 const ROWS_MAX = 1000;
-export function ItemTable({ items }: { items: Item[] }) {
-  const names = [...new Set(items.slice(0, ROWS_MAX).flatMap((item) => Object.keys(item)))];
+export function ItemTable({ items, keys = [] }: { items: Item[]; keys?: string[] }) {
+  const names = [...new Set([...keys.filter((name) => items.some((item) => Object.hasOwn(item, name))), ...items.slice(0, ROWS_MAX).flatMap((item) => Object.keys(item))])];
   return (
     <div class="panel" style={{ overflow: "auto" }} tabIndex={0} role="region" aria-label="Items">
       <table class="plain">
-        <thead><tr>{names.slice(0, COLUMNS_MAX).map((name) => <th scope="col" key={name}>{visible(name)}</th>)}</tr></thead>
+        <thead><tr><th scope="col" class="r">#</th>{names.slice(0, COLUMNS_MAX).map((name) => <th scope="col" key={name}>{visible(name)}</th>)}</tr></thead>
         <tbody>
           {items.slice(0, ROWS_MAX).map((item, at) => (
-            <tr key={at}>{names.slice(0, COLUMNS_MAX).map((name) => <td key={name} class="mono" style={{ maxWidth: "320px", overflow: "hidden", textOverflow: "ellipsis", whiteSpace: "nowrap" }}>{text(Object.hasOwn(item, name) ? item[name] : undefined, 120)}</td>)}</tr>
+            <tr key={at}><td class="r muted">{at + 1}</td>{names.slice(0, COLUMNS_MAX).map((name) => <td key={name} class="mono" style={{ maxWidth: "320px", overflow: "hidden", textOverflow: "ellipsis", whiteSpace: "nowrap" }}>{text(Object.hasOwn(item, name) ? item[name] : undefined, 120)}</td>)}</tr>
           ))}
         </tbody>
       </table>
       {(names.length > COLUMNS_MAX || items.length > ROWS_MAX) && <p class="muted" style={{ padding: "8px 14px" }}>The first {count(Math.min(items.length, ROWS_MAX))} items and {COLUMNS_MAX} attributes are shown; JSON has the rest.</p>}
     </div>
-  );
-}
-
-function History({ onTake }: { onTake(past: Past): void }) {
-  if (!history.value.length) return <p class="muted">Requests that you run are kept here, in this browser only.</p>;
-  return (
-    <table class="plain num panel">
-      <thead><tr><th scope="col">When</th><th scope="col">Operation</th><th scope="col">Request</th><th scope="col" class="r">Units</th><th scope="col"><span class="gone">Take</span></th></tr></thead>
-      <tbody>
-        {history.value.map((past, at) => (
-          <tr key={at}>
-            <td>{past.at}</td><td>{past.operation}</td>
-            <td class="mono" style={{ maxWidth: "560px", overflow: "hidden", textOverflow: "ellipsis", whiteSpace: "nowrap" }}>{visible(JSON.stringify(past.input).slice(0, 300))}</td>
-            <td class="r">{past.units ?? ""}</td>
-            <td><button type="button" class="bare" onClick={() => onTake(past)}>Take</button></td>
-          </tr>
-        ))}
-      </tbody>
-    </table>
   );
 }

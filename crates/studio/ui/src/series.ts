@@ -22,6 +22,10 @@ export interface Metrics {
   series: MetricSeries[];
   // Of each operation, in milliseconds.
   latencies: { operation: string; p50: number; p99: number }[];
+  // What is wrong with the server's clock.
+  clock: string | null;
+  // Tables that are left out, because others were used more.
+  tablesCut: number;
 }
 
 // How long is shown, in minutes.
@@ -33,14 +37,19 @@ export const everyMilliseconds = (last: Last): number => (last === "1 h" ? 2000 
 
 export const readMetrics = (minutes: number, table?: string, abort?: AbortSignal): Promise<Metrics> => post("metrics", { minutes, ...(table && { table }) }, abort);
 
-const seconds = (all: Metrics, time: number) => (time + all.period > all.now ? Math.max(10, all.now - time) : all.period);
+// The value of the period that is not over: of what it has, and of the period before for the rest, so that it does not
+// fall to zero at the turn of a minute.
+export const rolling = (open: number, before: number, passed: number, period: number): number => (open + before * Math.max(0, 1 - passed / period)) / period;
 
 // Sums each second; a period without values is a zero.
 export function rate(all: Metrics, series: MetricSeries[], at: 1 | 2 = 2): [number, number][] {
   const sums = new Map<number, number>();
   for (const one of series) for (const point of one.points) sums.set(point[0], (sums.get(point[0]) ?? 0) + point[at]);
   const points: [number, number][] = [];
-  for (let time = all.start; time < all.end && time <= all.now; time += all.period) points.push([time, (sums.get(time) ?? 0) / seconds(all, time)]);
+  for (let time = all.start; time < all.end && time <= all.now; time += all.period) {
+    const [own, before] = [sums.get(time) ?? 0, sums.get(time - all.period) ?? 0];
+    points.push([time, time + all.period > all.now ? rolling(own, before, all.now - time, all.period) : own / all.period]);
+  }
   return points;
 }
 

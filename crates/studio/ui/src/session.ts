@@ -1,7 +1,7 @@
 // What every screen knows: the server, its tables, the theme, what was done on this page.
 
 import { effect, signal } from "@preact/signals";
-import { call, post } from "./door";
+import { call, locked, post } from "./door";
 
 export interface KeyElement {
   AttributeName: string;
@@ -30,7 +30,43 @@ export interface TableDescription {
   [other: string]: any;
 }
 
-export const session = signal<any>(null);
+// What can't be asked here, each with its reason: of another database, or because policies do not allow it.
+export type Feature = "heat" | "capacity" | "metrics" | "learn" | "faults" | "regions" | "difference";
+export interface Connection {
+  id: string;
+  name: string;
+  kind: "lodestone" | "local" | "aws";
+  address: string;
+  region: string;
+  account: string | null;
+  profile: string | null;
+  keyId: string | null;
+  readOnly: boolean;
+  // How long writes to AWS are still allowed, in seconds.
+  writesFor: number | null;
+  // What is typed to allow them.
+  word: "account" | "name";
+  production: boolean;
+}
+export interface Session {
+  version: string;
+  storage: string;
+  readOnly: boolean;
+  readOnlyWhy: string | null;
+  account: string;
+  region: string;
+  models: string | null;
+  hasKeys: boolean;
+  signedIn: { name: string; key: string } | null;
+  hasConnections: boolean;
+  connection: Connection | null;
+  withheld: Partial<Record<Feature, string>>;
+}
+export const session = signal<Session | null>(null);
+export const withheld = (feature: Feature): string | undefined => session.value?.withheld?.[feature];
+// What policies deny on a table: the operation, and AWS's reason.
+export const denials = signal<Record<string, Record<string, string>>>({});
+export const denied = (table: string, operation: string): string | undefined => denials.value[table]?.[operation];
 export const tableNames = signal<string[] | null>(null);
 export const tablesCut = signal(false);
 export const descriptions = signal<Record<string, TableDescription>>({});
@@ -47,6 +83,7 @@ export async function loadTables() {
   } while (from && names.length < TABLES_MAX);
   tablesCut.value = from !== undefined;
   tableNames.value = names;
+  await loadDenials(names).catch(() => undefined);
   await Promise.all(names.slice(0, 50).map((name) => describe(name).catch(() => undefined)));
 }
 
@@ -56,7 +93,28 @@ export async function describe(name: string): Promise<TableDescription> {
   return Table;
 }
 
-export const loadSession = async () => (session.value = await post("session", {}));
+export const loadSession = async (): Promise<Session> => (session.value = await post("session", {}));
+
+// A new table is not missing for long: names are asked for again while the page is in view.
+export async function watchTables() {
+  const known = tableNames.value;
+  if (!known) return;
+  const { TableNames: names, LastEvaluatedTableName: more } = await call("ListTables", { Limit: 100 });
+  const before = more ? known.slice(0, names.length) : known;
+  if (names.join("\n") !== before.join("\n")) await loadTables();
+}
+
+const WRITES = ["PutItem", "UpdateItem", "DeleteItem"];
+const CHECKED = [...WRITES, "Query", "Scan", "GetItem", "UpdateTable", "DeleteTable", "CreateBackup", "UpdateTimeToLive"];
+// Of a user's key: what it may not do with the tables. A user who may write nothing sees no buttons that write.
+async function loadDenials(names: string[]) {
+  if (!session.value?.signedIn) return;
+  const asked = [...names.slice(0, 99), "new-table"];
+  const { denied: found } = await post("may", { tables: asked, actions: [...CHECKED, "CreateTable"] });
+  denials.value = found;
+  const cannot = asked.every((name) => [...WRITES, "CreateTable"].every((action) => (name === "new-table" && action !== "CreateTable") || (name !== "new-table" && action === "CreateTable") || found[name]?.[action]));
+  if (cannot && !session.value.readOnly) session.value = { ...session.value, readOnly: true, readOnlyWhy: Object.values<any>(found)[0]?.PutItem ?? "policies allow no write" };
+}
 
 export const indexesOf = (table?: TableDescription): IndexDescription[] => [
   ...(table?.GlobalSecondaryIndexes ?? []),
@@ -107,3 +165,11 @@ effect(() => {
 // Single letters are commands unless somebody turns them off.
 export const letters = signal(localStorage.getItem("lodestone-letters") !== "off");
 effect(() => localStorage.setItem("lodestone-letters", letters.value ? "on" : "off"));
+
+// Everything that the frame shows, from the start or after a sign-in.
+export async function begin() {
+  // The way in stays until the server accepts what was given.
+  const isIn = await loadSession().then(() => true, () => false);
+  if (isIn) locked.value = null;
+  if (!locked.value) await Promise.allSettled([loadTables(), import("./legend").then(({ loadFiles }) => loadFiles())]);
+}

@@ -1,1 +1,4 @@
 declare module "*.css" {}
+declare module "d3-dsv" {
+  export function csvParseRows(text: string): string[][];
+}

@@ -36,11 +36,11 @@ const inner = (value: Attribute): any => Object.values(value)[0];
 // An attribute may be called `__proto__`: entries are copied, never assigned.
 export const get = (item: Item | null | undefined, name: string): Attribute | undefined =>
   item && Object.hasOwn(item, name) ? item[name] : undefined;
-export const having = (item: Item, name: string, value: Attribute | undefined): Item =>
-  Object.fromEntries([
-    ...Object.entries(item).filter(([one]) => one !== name),
-    ...(value === undefined ? [] : [[name, value] as const]),
-  ]);
+// A changed attribute keeps its place, a new one comes last.
+export function having(item: Item, name: string, value: Attribute | undefined): Item {
+  const entries = Object.entries(item).flatMap(([one, was]): [string, Attribute][] => (one !== name ? [[one, was]] : value ? [[one, value]] : []));
+  return Object.fromEntries(value && !Object.hasOwn(item, name) ? [...entries, [name, value]] : entries);
+}
 export const only = (item: Item, names: string[]): Item =>
   Object.fromEntries(names.flatMap((name) => (Object.hasOwn(item, name) ? [[name, item[name]]] : [])));
 
@@ -56,6 +56,84 @@ function sorted(value: any): any {
     ["SS", "NS", "BS"].includes(name) && Array.isArray(one) ? [...one].sort() : sorted(one),
   ]);
   return entries.sort(([one], [other]) => (one < other ? -1 : 1));
+}
+
+// --- values inside of values
+
+// The name of an attribute, then names in maps and positions in lists and sets.
+export type Step = string | number;
+
+const MEMBER_TYPES: Partial<Record<Type, Type>> = { SS: "S", NS: "N", BS: "B" };
+
+// What a map, a list or a set holds; none for a scalar.
+export function entriesOf(value: Attribute): [Step, Attribute][] | null {
+  if ("M" in value) return Object.entries(value.M);
+  if ("L" in value) return value.L.map((one, at) => [at, one]);
+  const member = MEMBER_TYPES[type(value)];
+  return member ? (inner(value) as string[]).map((one, at) => [at, { [member]: one } as Attribute]) : null;
+}
+
+export const isScalar = (value: Attribute): boolean => entriesOf(value) === null;
+
+export function reach(item: Item | null | undefined, path: Step[]): Attribute | undefined {
+  const [name, ...rest] = path;
+  return rest.reduce<Attribute | undefined>((value, step) => value && entriesOf(value)?.find(([one]) => one === step)?.[1], get(item, String(name)));
+}
+
+// The item with another value at the end of a path; none removes it.
+export function placed(item: Item, path: Step[], value: Attribute | undefined): Item {
+  const [name, ...rest] = path as [string, ...Step[]];
+  const was = get(item, name);
+  return having(item, name, rest.length && was ? within(was, rest, value) : value);
+}
+
+function within(whole: Attribute, [step, ...rest]: Step[], value: Attribute | undefined): Attribute {
+  if ("M" in whole) return { M: placed(whole.M, [step, ...rest], value) };
+  const kind = type(whole);
+  const all = entriesOf(whole)!.map(([, one]) => one);
+  const at = step as number;
+  const next = rest.length ? within(all[at], rest, value) : value;
+  const now = next ? [...all.slice(0, at), next, ...all.slice(at + 1)] : all.filter((_, other) => other !== at);
+  return kind === "L" ? { L: now } : ({ [kind]: now.map((one) => String(inner(one))) } as Attribute);
+}
+
+// A value of another type that keeps what can be kept.
+export function coerce(value: Attribute | undefined, to: Type): Attribute {
+  const scalar = value && isScalar(value) && !("NULL" in value) ? String(inner(value)) : "";
+  switch (to) {
+    case "S":
+      return { S: scalar };
+    case "N":
+    case "B": {
+      const made = parse(to, scalar);
+      return typeof made === "string" ? ({ [to]: to === "N" ? "0" : "" } as Attribute) : made;
+    }
+    case "BOOL":
+      return { BOOL: scalar === "true" };
+    case "NULL":
+      return { NULL: true };
+    case "M":
+      return { M: {} };
+    case "L":
+      return { L: value && type(value) !== "M" ? (entriesOf(value)?.map(([, one]) => one) ?? (scalar ? [value] : [])) : [] };
+    default: {
+      const members = value ? (entriesOf(value)?.map(([, one]) => one) ?? [value]) : [];
+      const kept = members.filter((one) => type(one) === MEMBER_TYPES[to]).map((one) => String(inner(one)));
+      return { [to]: kept.length ? [...new Set(kept)] : [to === "NS" ? "0" : to === "BS" ? "AA==" : "…"] } as Attribute;
+    }
+  }
+}
+
+// The type that an attribute mostly has in these items. A set is asked for by its members.
+export function typeSeen(items: Iterable<Item>, path: Step[]): Type | undefined {
+  const seen = new Map<Type, number>();
+  for (const item of items) {
+    const value = reach(item, path);
+    if (!value) continue;
+    const kind = MEMBER_TYPES[type(value)] ?? type(value);
+    seen.set(kind, (seen.get(kind) ?? 0) + 1);
+  }
+  return [...seen].sort(([, one], [, other]) => other - one)[0]?.[0];
 }
 
 // A value in one line, cut at a length that can be read at a glance.

@@ -2,7 +2,7 @@
 
 import { useState } from "preact/hooks";
 import { post } from "../door";
-import { money } from "../format";
+import { money, plural } from "../format";
 import { Failure, Loading, save } from "../parts";
 import { go, href } from "../place";
 import { session } from "../session";
@@ -39,6 +39,13 @@ export function Design({ state }: { state: ModelState }) {
           <button type="button" class="btn pri" disabled={busy} onClick={() => void run()}>Design</button>
           <span class="muted">Finds keys, indexes, projections and shards for the file’s patterns. Keys that it has are only compared with.</span>
         </div>
+        {!designed && !busy && !error && (
+          <section class="panel teach" aria-label="What Design does">
+            <h2>Which keys would serve these patterns?</h2>
+            <p>Design searches keys, indexes, projections and shards for the {plural(state.legend.value?.patterns.length ?? 0, "pattern")} of the file. Here will be each choice with its reason, the price of a month, and how the price falls or rises with the number of indexes. Nothing is changed before you take it into the editor.</p>
+            <button type="button" class="btn" onClick={() => void run()}>Search now</button>
+          </section>
+        )}
         {busy && <Loading what="Searching" />}
         {error && <Unserved error={error} />}
         {designed && (

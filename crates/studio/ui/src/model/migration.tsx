@@ -33,6 +33,8 @@ function Running({ state }: { state: ModelState }) {
     setBusy(true);
     try {
       setDone(await post("model/apply", { text, samples, deleteIndexes: deleting }));
+      // The tables know their model by its file.
+      if (state.changed.value) await state.save();
       await loadTables();
       say("The tables are as the model says.");
       await look();

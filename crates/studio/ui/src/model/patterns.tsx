@@ -16,7 +16,25 @@ interface Run {
   error?: unknown;
   milliseconds?: number;
 }
-const SAMPLE_ITEMS = 300;
+// A sample has items of every kind, if they are found within this many requests.
+const SAMPLE_ITEMS = 1000;
+const SAMPLE_REQUESTS = 20;
+const SAMPLE_PER_KIND = 60;
+
+async function sampled(table: string, legend: TableLegend): Promise<Item[]> {
+  const kept = new Map<string, Item[]>(legend.kinds.map((kind) => [kind.name, []]));
+  let from: Item | undefined;
+  for (let requests = 0; requests < SAMPLE_REQUESTS; requests++) {
+    const page = await call("Scan", { TableName: table, Limit: SAMPLE_ITEMS, ...(from && { ExclusiveStartKey: from }) });
+    for (const item of page.Items as Item[]) {
+      const of = kept.get(legend.kind(item)?.name ?? "");
+      if (of && of.length < SAMPLE_PER_KIND) of.push(item);
+    }
+    from = page.LastEvaluatedKey;
+    if (!from || [...kept.values()].every((items) => items.length)) break;
+  }
+  return [...kept.values()].flat();
+}
 
 export function Patterns({ state, chosen }: { state: ModelState; chosen: string }) {
   const legend = state.legend.value;
@@ -32,8 +50,9 @@ export function Patterns({ state, chosen }: { state: ModelState; chosen: string 
   useEffect(() => {
     if (!legend) return;
     const look = async (table: string) => {
-      const [{ Table }, { Items }] = await Promise.all([call("DescribeTable", { TableName: table }), call("Scan", { TableName: table, Limit: SAMPLE_ITEMS })]);
-      return [table, { items: Items as Item[], legend: new TableLegend(table, keyNames(Table.KeySchema), legend) }] as const;
+      const { Table } = await call("DescribeTable", { TableName: table });
+      const own = new TableLegend(table, keyNames(Table.KeySchema), legend);
+      return [table, { items: await sampled(table, own), legend: own }] as const;
     };
     void Promise.allSettled(legend.tables.map((one) => look(one.name))).then((all) => {
       setRead(Object.fromEntries(all.flatMap((one) => (one.status === "fulfilled" ? [one.value] : []))));

@@ -18,6 +18,7 @@ import { type Finding, type ModelState, stateOf } from "./state";
 
 const TABS = [
   ["", "File"],
+  ["picture", "Picture"],
   ["patterns", "Patterns"],
   ["design", "Design"],
   ["heat", "Heat"],
@@ -36,10 +37,11 @@ export function ModelScreen({ name, tab, sub }: { name: string; tab: string; sub
         <h1>{name}</h1>
         <div class="facts num">
           <Tally state={state} />
-          {state.cost.value && <span>{money(state.cost.value.total)} a month</span>}
+          {state.cost.value && <span title="What a month costs if the requests come at the rates of the file’s patterns">{money(state.cost.value.total)} a month at the file’s rates</span>}
         </div>
         <span class="right" />
         {state.changed.value && <span class="chip warn">not saved</span>}
+        {state.changed.value && state.saved.value && <button type="button" class="btn" onClick={() => state.discard()}>Discard</button>}
         {!session.value?.readOnly && <button type="button" class="btn" disabled={!state.changed.value} onClick={() => void state.save()}>Save <kbd>Ctrl S</kbd></button>}
       </div>
       <nav class="tabs" aria-label="Model">
@@ -47,7 +49,7 @@ export function ModelScreen({ name, tab, sub }: { name: string; tab: string; sub
           <a key={id} href={href(`model/${name}${id && `/${id}`}`)} aria-current={tab === id ? "page" : undefined}>{label}</a>
         ))}
       </nav>
-      {tab === "patterns" ? <Patterns state={state} chosen={sub} /> : tab === "design" ? <Design state={state} /> : tab === "heat" ? <Lazy key="heat" load={() => import("./heat")} name="Heat" props={{ state }} /> : tab === "cost" ? <Lazy key="cost" load={() => import("./cost")} name="Cost" props={{ state }} /> : tab === "migration" ? <Migration state={state} /> : <File state={state} />}
+      {tab === "picture" ? <Lazy key="picture" load={() => import("./picture")} name="Picture" props={{ state }} /> : tab === "patterns" ? <Patterns state={state} chosen={sub} /> : tab === "design" ? <Design state={state} /> : tab === "heat" ? <Lazy key="heat" load={() => import("./heat")} name="Heat" props={{ state }} /> : tab === "cost" ? <Lazy key="cost" load={() => import("./cost")} name="Cost" props={{ state }} /> : tab === "migration" ? <Migration state={state} /> : <File state={state} />}
       {state.theirs.value && <Conflict state={state} />}
     </>
   );
@@ -57,11 +59,12 @@ function Tally({ state }: { state: ModelState }) {
   const findings = state.findings.value;
   if (!findings) return <span>checking</span>;
   const open = (level: string) => findings.filter((one) => one.level === level && !one.allowed).length;
+  const notes = findings.filter((one) => !one.allowed).length - open("error") - open("warning");
   const proven = state.proofs.value?.filter((one) => one.verdict === "proven").length;
   return (
     <>
-      <span class={`chip ${open("error") ? "bad" : open("warning") ? "warn" : "good"}`}>
-        {open("error") ? plural(open("error"), "error") : open("warning") ? plural(open("warning"), "warning") : "✓ nothing found"}
+      <span class={`chip ${open("error") ? "bad" : open("warning") ? "warn" : notes ? "" : "good"}`}>
+        {open("error") ? plural(open("error"), "error") : open("warning") ? plural(open("warning"), "warning") : notes ? plural(notes, "note") : "✓ nothing found"}
       </span>
       {state.proofs.value && <span class={`chip ${proven === state.proofs.value.length ? "good" : "warn"}`}>{proven} of {state.proofs.value.length} proven</span>}
       {state.proving.value && <span>proving</span>}

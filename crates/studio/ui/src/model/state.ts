@@ -28,6 +28,7 @@ export interface PatternProof {
 
 const CHECK_DELAY_MS = 200;
 const PROOF_DELAY_MS = 2000;
+const DRAFTS = "lodestone-model:";
 
 export class ModelState {
   readonly text = signal("");
@@ -45,22 +46,49 @@ export class ModelState {
   readonly proving = signal(false);
   readonly theirs = signal<{ text: string; hash: string } | null>(null);
   readonly changed = computed(() => this.text.value !== this.saved.value);
+  // Set when the file was looked for.
+  opened: Promise<void> = Promise.resolve();
   private timers: ReturnType<typeof setTimeout>[] = [];
   private turn = 0;
 
   constructor(readonly name: string) {
     effect(() => this.watch(this.text.value));
+    effect(() => {
+      const [text, saved] = [this.text.value, this.saved.value];
+      if (!text) return;
+      if (text === saved) localStorage.removeItem(DRAFTS + this.name);
+      else localStorage.setItem(DRAFTS + this.name, JSON.stringify({ text, hash: this.hash.peek() }));
+    });
+  }
+
+  private draft(): { text: string; hash: string | null } | null {
+    try {
+      return JSON.parse(localStorage.getItem(DRAFTS + this.name) ?? "null");
+    } catch {
+      return null;
+    }
+  }
+
+  // Back to the file as it is saved.
+  discard() {
+    this.text.value = this.saved.value;
   }
 
   async open() {
+    // Read before the list of files comes, which opens the file as it is saved.
+    const draft = this.draft();
     try {
       // Asked of the list: a request for a file that is not there would be an error in the console.
       await loadFiles();
-      if (!files.value.some((one) => one.name === this.name)) return void (this.missing.value = true);
+      if (!files.value.some((one) => one.name === this.name)) {
+        return draft ? this.begin(draft.text) : void (this.missing.value = true);
+      }
       const file = await post(`file/${this.name}`, {});
       batch(() => {
         this.text.value = this.saved.value = file.text;
         this.hash.value = file.hash;
+        // What was not saved survives a reload. If the file has changed since, saving says so.
+        if (draft && draft.text !== file.text) [this.text.value, this.hash.value] = [draft.text, draft.hash];
       });
     } catch (error) {
       if (error instanceof Refused && error.status === 404) this.missing.value = true;
@@ -156,7 +184,7 @@ export function stateOf(name: string): ModelState {
   if (known) return known;
   const state = new ModelState(name);
   open.set(name, state);
-  void state.open();
+  state.opened = state.open();
   return state;
 }
 

@@ -109,7 +109,7 @@ function Source({ index, unit, metrics, table, name, cursor }: { index: string |
         }
       />
       {steps.length > 0 && (
-        <Chart title={`Burst left${index ? `, ${index}` : ""}`} file={`${name}-${index ?? "table"}-burst`} series={[{ name: "seconds of unused units", colour: "--good", kind: "area", points: burst(consumed, steps, metrics.period) }]} x={timeAxis(metrics.start, metrics.now)} show={(value) => `${Math.round(value)} s`} most={BURST_SECONDS} cursor={cursor} height={120} note={<span>estimated from the units of each {metrics.period === 60 ? "minute" : `${metrics.period / 60} minutes`}</span>} />
+        <Chart title={`Burst left${index ? `, ${index}` : ""}`} file={`${name}-${index ?? "table"}-burst`} series={[{ name: "seconds of unused units", colour: "--good", kind: "area", points: burst(consumed, steps, metrics.period, spentAt(own, word)) }]} x={timeAxis(metrics.start, metrics.now)} show={(value) => `${Math.round(value)} s`} most={BURST_SECONDS} cursor={cursor} height={120} note={<span>estimated from the units of each {metrics.period === 60 ? "minute" : `${metrics.period / 60} minutes`}</span>} />
       )}
     </>
   );
@@ -122,14 +122,20 @@ function stepsOf(metrics: Metrics, points: Metrics["series"][0]["points"], now: 
 }
 
 // Unused units are saved up for 300 seconds, and spent before anything is throttled.
-function burst(consumed: [number, number][], steps: [number, number][], period: number): [number, number][] {
+function burst(consumed: [number, number][], steps: [number, number][], period: number, spent: Set<number>): [number, number][] {
   let left = BURST_SECONDS;
   return consumed.map(([at, units]) => {
     const declared = Math.max(1, steps.findLast(([from]) => from <= at)?.[1] ?? 1);
     left = Math.min(BURST_SECONDS, Math.max(0, left + ((declared - units) / declared) * period));
+    // That it was spent is known; the rest is estimated from averages, which hide peaks.
+    if (spent.has(at)) left = 0;
     return [at, left];
   });
 }
+
+// When provisioned throughput and its burst were used up.
+const spentAt = (series: Metrics["series"], word: string): Set<number> =>
+  new Set(series.filter((one) => new RegExp(`^(Shadow)?${word}ProvisionedThroughputThrottleEvents$`).test(one.metric)).flatMap((one) => one.points.filter((point) => point[2] > 0).map((point) => point[0])));
 
 interface Throttle extends Mark {
   count: number;

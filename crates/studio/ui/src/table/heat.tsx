@@ -16,8 +16,12 @@ export interface TrafficPart {
   ranges: number;
   // Of each minute or quarter of an hour: range, read units, write units, throttled.
   columns: { minute: number; minutes: number; squares: [number, number, number, number][] }[];
-  // Of each minute: read units, write units.
-  keys: { key: Record<string, string>; range: number; minutes: [number, number, number][] }[];
+  // Of each minute: read units, write units, requests that were refused, and those that would be on AWS.
+  keys: { key: Record<string, string>; range: number; minutes: [number, number, number, number, number][] }[];
+  // Requests stand for others that were not looked at: figures of keys are about right.
+  sampled: boolean;
+  // Keys of this table are not kept: 64 others are used more.
+  keysCut: boolean;
 }
 
 // How long is shown, and how long a column is, in minutes.
@@ -103,8 +107,9 @@ export function Heat({ state }: { state: TableState }) {
           </div>
           <aside class="insp" aria-label="Busiest keys">
             <div class="ph"><b>Busiest keys</b><span class="right bothkeys"><i />measured <i class="out" />forecast</span></div>
-            {busy.length === 0 && <div class="sec muted">Requests that name a key are counted here.</div>}
-            {busy.slice(0, 12).map((one) => <BusyKey key={one.text} one={one} unit={unit} state={state} on={on} hasModel={Boolean(forecast)} />)}
+            {busy.length === 0 && <div class="sec muted">{part?.keysCut ? "Keys are kept of the 64 tables and indexes that are used most; this is not one of them." : "Requests that name a key are counted here."}</div>}
+            {part?.sampled && <div class="sec muted">There are many requests: one in several is looked at, chosen at random, so figures of keys are about right.</div>}
+            {busy.slice(0, 12).map((one) => <BusyKey key={one.text} one={one} unit={unit} state={state} on={on} hasModel={Boolean(forecast)} about={part?.sampled ?? false} />)}
             {part && forecast && <Differences map={map} part={part} forecast={forecast} now={answer.now} model={model!.name} />}
           </aside>
         </div>
@@ -139,15 +144,22 @@ const Nothing = ({ name, on }: { name: string; on: string }) => (
 interface Busy {
   text: string;
   range: number | null;
-  minutes: [number, number, number][];
+  minutes: [number, number, number, number, number][];
   // In its busiest minute, units each second.
   read: number;
   write: number;
+  // Requests in all minutes that are kept.
+  refused: number;
+  above: number;
   expected: KeyHeat | null;
   // The model's template that the key follows.
   form: string | null;
 }
 const load = (one: Busy) => Math.max(one.read / LIMITS.read, one.write / LIMITS.write);
+// A key that met a limit asked for more than it got, whatever it used.
+const isHot = (one: Busy) => load(one) > 1 || one.refused + one.above > 0;
+// Room that is left when traffic grows.
+const HEADROOM = 0.7;
 
 function busiest(part: TrafficPart | undefined, forecast: SourceHeat | undefined, partition: string[]): Busy[] {
   const forms = (forecast?.keys ?? []).map((form) => ({ form, test: template(form.key), left: Math.max(1, form.shards) }));
@@ -158,10 +170,11 @@ function busiest(part: TrafficPart | undefined, forecast: SourceHeat | undefined
     const form = follows && follows.left > 0 ? follows : undefined;
     if (form) form.left--;
     const most = (at: 1 | 2) => Math.max(0, ...one.minutes.map((minute) => minute[at] / 60));
-    return { text, range: one.range, minutes: one.minutes, read: most(1), write: most(2), expected: form?.form ?? null, form: follows?.form.key ?? null };
+    const sum = (at: 3 | 4) => one.minutes.reduce((all, minute) => all + minute[at], 0);
+    return { text, range: one.range, minutes: one.minutes, read: most(1), write: most(2), refused: sum(3), above: sum(4), expected: form?.form ?? null, form: follows?.form.key ?? null };
   });
   const unseen = forms.filter((form) => !used.some((one) => one.expected === form.form));
-  const expected = unseen.map(({ form }): Busy => ({ text: form.key, range: null, minutes: [], read: 0, write: 0, expected: form, form: form.key }));
+  const expected = unseen.map(({ form }): Busy => ({ text: form.key, range: null, minutes: [], read: 0, write: 0, refused: 0, above: 0, expected: form, form: form.key }));
   const weight = (one: Busy) => Math.max(load(one), one.expected?.load ?? 0);
   return [...used, ...expected].sort((one, other) => weight(other) - weight(one));
 }
@@ -175,7 +188,9 @@ function mapOf(part: TrafficPart | undefined, forecast: SourceHeat | undefined, 
   const ahead = forecast ? Math.round(measured / 2.5) : 0;
   const starts = Array.from({ length: measured + ahead }, (_, at) => last + (at - measured + 1) * minutes);
   const columnOf = (minute: number) => Math.floor((minute - starts[0]) / minutes);
-  const seconds = starts.map((start) => (start === last ? Math.max(30, now - start * 60) : minutes * 60));
+  const period = minutes * 60;
+  // Of the column that is not over, the part that is to come is as in the column before.
+  const goOn = (line: Line) => measured > 1 && (line.units[measured - 1] += line.units[measured - 2] * Math.max(0, 1 - (now - last * 60) / period));
   const at = unit === "read" ? 1 : 2;
   const empty = (name: string): Line => ({ name, keys: [], units: starts.map(() => 0), throttled: starts.map(() => 0), from: [] });
   const ranges = part?.ranges ?? 64;
@@ -186,10 +201,11 @@ function mapOf(part: TrafficPart | undefined, forecast: SourceHeat | undefined, 
     const to = columnOf(column.minute);
     if (to < 0 || to >= measured) continue;
     for (const square of column.squares) {
-      byRange[square[0]].units[to] += square[at] / seconds[to];
+      byRange[square[0]].units[to] += square[at] / period;
       byRange[square[0]].throttled[to] += square[3];
     }
   }
+  byRange.forEach(goOn);
   for (const one of busy) if (one.range !== null) byRange[one.range].keys.push(one.text);
   const total = starts.map((_, column) => byRange.reduce((sum, line) => sum + line.units[column], 0));
   const from = (form: KeyHeat) => form.from.filter((one) => one[unit] > 0).map((one) => `${one.pattern} ${figure(one[unit])}`);
@@ -209,8 +225,11 @@ function mapOf(part: TrafficPart | undefined, forecast: SourceHeat | undefined, 
     line.keys = one.range === null ? [] : [one.text];
     for (const minute of one.minutes) {
       const to = columnOf(minute[0]);
-      if (to >= 0 && to < measured) line.units[to] += minute[at] / seconds[to];
+      if (to < 0 || to >= measured) continue;
+      line.units[to] += minute[at] / period;
+      line.throttled[to] += minute[3] + minute[4];
     }
+    goOn(line);
     for (let column = measured; column < starts.length; column++) line.units[column] = one.expected?.[unit][hourOf(starts[column])] ?? 0;
     if (one.expected) line.from = from(one.expected);
     return line;
@@ -218,6 +237,8 @@ function mapOf(part: TrafficPart | undefined, forecast: SourceHeat | undefined, 
   return { lines: byKey, starts, measured, total, minutes };
 }
 
+// How many cells in which a limit was met have a mark, at most.
+const MARKS_MAX = 400;
 const when = (minute: number) => time(minute * 60).slice(0, 5);
 
 function HeatMap({ map, unit, by, name, on }: { map: HeatLines; unit: Unit; by: string; name: string; on: string }) {
@@ -228,6 +249,13 @@ function HeatMap({ map, unit, by, name, on }: { map: HeatLines; unit: Unit; by: 
   const row = by === "hash" ? 6 : 20;
   const height = Math.max(1, lines.length) * row;
   const share = (line: Line, column: number) => line.units[column] / LIMITS[unit];
+  const isAbsolute = place.value.query.get("scale") === "partition";
+  // What was measured, if anything was: a forecast of much more would leave it dark.
+  const used = Math.max(0, ...lines.flatMap((line) => line.units.slice(0, measured)));
+  const most = Math.max(1e-9, used || Math.max(...lines.flatMap((line) => line.units))) / LIMITS[unit];
+  // The whole scale is the window's own, or 160 % of what a partition sustains.
+  const whole = isAbsolute ? 1.6 : most;
+  const met = lines.flatMap((line, at) => line.throttled.flatMap((throttled, column) => (throttled > 0 ? [[column, at] as const] : []))).slice(0, MARKS_MAX);
   useEffect(() => {
     const element = canvas.current!;
     element.width = starts.length;
@@ -235,7 +263,7 @@ function HeatMap({ map, unit, by, name, on }: { map: HeatLines; unit: Unit; by: 
     const context = element.getContext("2d")!;
     lines.forEach((line, at) =>
       starts.forEach((_, column) => {
-        context.fillStyle = colour(share(line, column));
+        context.fillStyle = colour((share(line, column) / whole) * 1.6);
         context.fillRect(column, at, 1, 1);
       }),
     );
@@ -309,6 +337,7 @@ function HeatMap({ map, unit, by, name, on }: { map: HeatLines; unit: Unit; by: 
         <div class="map" style={{ height: `${height}px` }}>
           {labels.map(([at, text, hot]) => <span key={at} class={`label${hot ? " hot" : ""}`} style={{ top: `${(at + 0.5) * row}px` }} title={text}>{text}</span>)}
           <canvas ref={canvas} />
+          {met.map(([column, at]) => <i key={`${column}/${at}`} class="met" style={{ left: left(column + 0.5), top: `${(at + 0.5) * row}px` }} />)}
           {measured < starts.length && <div class="ahead" style={{ left: left(measured) }} />}
           {chosen && <i class="line" style={{ left: left(chosen[0] + 0.5) }} />}
           {chosen && <i class="at" style={{ left: left(chosen[0] + 0.5), top: `${(chosen[1] + 0.5) * row}px` }} />}
@@ -316,7 +345,7 @@ function HeatMap({ map, unit, by, name, on }: { map: HeatLines; unit: Unit; by: 
             <div class={`card${chosen![0] > starts.length / 2 ? " before" : ""}${chosen![1] > lines.length / 2 ? " above" : ""}`} style={{ left: left(chosen![0] + 0.5), top: `${(chosen![1] + 0.5) * row}px` }}>
               <p><b class="mono">{title}</b><span>{when(starts[chosen![0]])}</span></p>
               <p class={value >= LIMITS[unit] ? "hot" : ""}>{isForecast ? "forecast " : ""}{figure(value)} {SHORT[unit]}/s, {percent(value / LIMITS[unit])} of a partition</p>
-              {line.throttled[chosen![0]] > 0 && <p class="muted">{figure(line.throttled[chosen![0]])} throttled: one partition sustains {figure(LIMITS[unit])}</p>}
+              {line.throttled[chosen![0]] > 0 && <p class="muted">{figure(line.throttled[chosen![0]])} requests met a limit: refused here, or on AWS</p>}
               {line.from.length > 0 && <p class="muted">the model: {line.from.slice(0, 3).join(" · ")}</p>}
             </div>
           )}
@@ -325,7 +354,8 @@ function HeatMap({ map, unit, by, name, on }: { map: HeatLines; unit: Unit; by: 
       </div>
       <div class="rowline legendline near">
         <span class="scale" aria-hidden="true">{SCALE.map((one) => <i key={one} style={{ background: one }} />)}</span>
-        <span class="muted">0 to 160 % of the {figure(LIMITS[unit])} {SHORT[unit]} that one partition sustains; amber begins at 100 %</span>
+        <span class="muted">{isAbsolute ? `0 to 160 % of the ${figure(LIMITS[unit])} ${SHORT[unit]} that one partition sustains; amber begins at 100 %` : `0 to ${figure(most * LIMITS[unit])} ${SHORT[unit]}/s, the most ${used ? "that was measured" : "that is expected"}: ${percent(most)} of what one partition sustains`}{met.length > 0 && <> · <i class="met still" /> a limit was met</>}</span>
+        <span class="right"><Choice label="Scale" options={["window", "partition"]} names={["Of the window", "Of a partition"]} value={isAbsolute ? "partition" : "window"} onChoose={(one) => adjust({ scale: one === "partition" ? one : undefined })} /></span>
       </div>
       {asTable && (
         <div class="datatable" role="region" tabIndex={0} aria-label="Heat as a table">
@@ -376,10 +406,11 @@ function Totals({ map, unit, table, source, name, now, hasForecast }: { map: Hea
   );
 }
 
-function BusyKey({ one, unit, state, on, hasModel }: { one: Busy; unit: Unit; state: TableState; on: string; hasModel: boolean }) {
+function BusyKey({ one, unit, state, on, hasModel, about }: { one: Busy; unit: Unit; state: TableState; on: string; hasModel: boolean; about: boolean }) {
   const measured = one[unit] / LIMITS[unit];
   const expected = one.expected ? Math.max(...one.expected[unit]) / LIMITS[unit] : 0;
-  const hot = Math.max(load(one), one.expected?.load ?? 0) > 1;
+  const hot = isHot(one) || (one.expected?.load ?? 0) > 1;
+  const proposed = Math.ceil(Math.max(load(one), isHot(one) ? 1 : 0) / HEADROOM);
   const width = (share: number) => `${Math.min(100, (100 * share) / 1.6)}%`;
   const model = state.model.value;
   const shards = one.expected && one.expected.shards_needed > one.expected.shards ? one.expected : null;
@@ -387,14 +418,18 @@ function BusyKey({ one, unit, state, on, hasModel }: { one: Busy; unit: Unit; st
     <div class="sec busy">
       <div class="rowline">
         {one.range === null ? <b class="mono">{one.text}</b> : <a class="mono" href={href(`table/${state.name}`, { on, pk: one.text })}>{one.text || "?"}</a>}
-        {load(one) > 1 && <span class="chip north">too hot</span>}
+        {isHot(one) && <span class="chip north">too hot</span>}
         <span class={`right num${hot ? " hot" : ""}`}>{percent(one.range === null ? (one.expected?.load ?? 0) : measured)}</span>
       </div>
       <div class="meter both"><i style={{ width: width(measured) }} class={measured > 1 ? "hot" : ""} />{one.expected && <s style={{ width: width(expected) }} />}<u /></div>
       <p class="muted num">
-        {one.range === null ? "not used yet" : `${figure(one[unit])} of ${figure(LIMITS[unit])} ${SHORT[unit]}/s in its busiest minute`}
+        {one.range === null ? "not used yet" : `${about ? "about " : ""}${figure(one[unit])} of ${figure(LIMITS[unit])} ${SHORT[unit]}/s served in its busiest minute`}
         {one.expected ? ` · forecast ${figure(Math.max(...one.expected[unit]))}${one.expected.from.length ? `, from ${one.expected.from.slice(0, 3).map((from) => from.pattern).join(", ")}` : ""}` : one.form ? ` · a key of ${one.form}` : hasModel ? " · not in the model" : ""}
       </p>
+      {one.refused + one.above > 0 && <p class="warned num">It asked for more: {about ? "about " : ""}{[one.refused && `${figure(one.refused)} requests were refused`, one.above && `${figure(one.above)} were served that AWS would refuse`].filter(Boolean).join(", ")}.</p>}
+      {!shards && isHot(one) && (
+        <div class="notice"><span><b>{Math.max(2, proposed)} shards</b> would bring it to {percent(load(one) / Math.max(2, proposed))}{one.refused > 0 && ", or more: what was refused is not in it"}. Add a part such as <code>#{"{"}shard(id, {Math.max(2, proposed)}){"}"}</code> to the key, and read all shards.</span></div>
+      )}
       {shards && model && (
         <div class="notice">
           <span><b>{shards.shards_needed} shards</b> bring the forecast to {percent((shards.load * shards.shards) / shards.shards_needed)}.</span>

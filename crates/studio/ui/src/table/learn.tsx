@@ -15,7 +15,7 @@ const ASK_AGAIN_MS = 2000;
 
 // A pattern, and the requests that it was learned from.
 interface LearnedPattern extends Pattern {
-  seen: { requests: number; rate: string; returns: number | null; skew: string | null; orderGuessed: boolean; unserved: boolean };
+  seen: { requests: number; units: number | null; rate: string; returns: number | null; skew: string | null; orderGuessed: boolean; unserved: boolean };
 }
 
 interface Answer {
@@ -75,7 +75,7 @@ function duration(seconds: number): string {
 function Patterns({ state, answer }: { state: TableState; answer: Answer }) {
   const rows = () => ({
     head: ["pattern", "operation", "on", "requests", "rate", "returns", "skew", "units"],
-    rows: answer.patterns.map((one) => [one.id, one.operation, one.source, one.seen.requests, one.seen.rate, one.seen.returns, one.seen.skew, one.units.read + one.units.write]),
+    rows: answer.patterns.map((one) => [one.id, one.operation, one.source, one.seen.requests, one.seen.rate, one.seen.returns, one.seen.skew, one.seen.units]),
   });
   return (
     <section class="panel" aria-label="Learned patterns">
@@ -92,7 +92,7 @@ function Patterns({ state, answer }: { state: TableState; answer: Answer }) {
   );
 }
 
-function PatternRow({ pattern: { id, operation, source, condition, units, gaps, seen } }: { pattern: LearnedPattern }) {
+function PatternRow({ pattern: { id, operation, source, condition, gaps, seen } }: { pattern: LearnedPattern }) {
   return (
     <tr>
       <th scope="row">{id}{seen.unserved && <div><span class="chip warn">no key serves it</span></div>}</th>
@@ -105,7 +105,7 @@ function PatternRow({ pattern: { id, operation, source, condition, units, gaps, 
       <td class="r" title={`${count(seen.requests)} requests`}>{seen.rate}</td>
       <td class="r">{seen.returns ?? "–"}</td>
       <td class="r">{seen.skew?.replace("top ", "") ?? "–"}</td>
-      <td class="r">{figure(units.read + units.write)}</td>
+      <td class="r" title="as measured, with all indexes">{seen.units === null ? "–" : figure(seen.units)}</td>
     </tr>
   );
 }
@@ -119,7 +119,7 @@ function Remarks({ answer, unread }: { answer: Answer; unread: string[] }) {
         {answer.patterns.some((one) => one.seen.unserved) && <p>A pattern that no key serves reads everything: <em>Design</em> in its model says what would serve it.</p>}
         {unread.length > 0 && <p>No pattern reads {unread.join(", ")}. <span class="muted">Every write pays for an index, read or not.</span></p>}
         {(answer.notes ?? []).map((note) => <p key={note}>{note}</p>)}
-        <p class="muted">Rates, items and skew are measured. Names are guesses, and so is the order where a request asks for none.</p>
+        <p class="muted">Rates, items, units and skew are measured. Names are guesses, and so is the order where a request asks for none.</p>
       </div>
     </section>
   );

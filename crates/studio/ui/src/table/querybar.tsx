@@ -1,11 +1,13 @@
 // The question above the rows: a pattern of the model, or key, filters and order by hand.
 
 import { useState } from "preact/hooks";
-import { count } from "../format";
-import { Code, Dialog, Expression, LANGUAGES } from "../parts";
+import { count, plural } from "../format";
+import { Code, Dialog, Expression, LANGUAGES, Lazy } from "../parts";
+import { go, href } from "../place";
 import { type TableDescription, indexesOf, partitionNames, sortNames, typeOf } from "../session";
-import { type Attribute, TYPES, type Type, parse, text, type, typed } from "../value";
-import { type Filter, type Parts, type TableState, complete, noParts, valuesOf } from "./state";
+import { type Attribute, type Step, TYPES, type Type, coerce, parse, text, type, typeSeen, typed } from "../value";
+import { type Filter, type Parts, complete, noParts, valuesOf } from "./parts";
+import type { TableState } from "./state";
 
 export const SORT_OPERATORS = [
   ["=", "="],
@@ -115,68 +117,81 @@ export function KeyPills({ table, parts, onParts }: { table: TableDescription; p
   );
 }
 
-export function FilterPill({ filter, onFilter, onRemove }: { filter: Filter; onFilter(filter: Filter): void; onRemove(): void }) {
-  const kind: Type = filter.values[0] ? type(filter.values[0]) : "S";
-  const path = filter.path.map((one, at) => (typeof one === "number" ? `[${one}]` : at ? `.${one}` : one)).join("");
-  const needed = filter.operator === "in" ? Math.max(1, filter.values.length) : valuesOf(filter.operator);
+// The type of a value comes from the items that were read, until the user chooses one.
+export function FilterPill({ filter, onFilter, onRemove, names = [], seen }: { filter: Filter; onFilter(filter: Filter): void; onRemove(): void; names?: string[]; seen?: (path: Step[]) => Type | undefined }) {
+  const isSize = filter.operator.startsWith("size");
+  const kind: Type = isSize ? "N" : filter.operator === "type" ? "S" : filter.values[0] ? type(filter.values[0]) : (filter.type ?? seen?.(filter.path) ?? "S");
+  const path = pathText(filter.path);
+  const needed = filter.operator === "in" ? Math.max(1, filter.values.length) : kind === "NULL" && !isSize ? 0 : valuesOf(filter.operator);
   const set = (values: Attribute[]) => onFilter({ ...filter, values });
-  const retype = (to: Type) => set(filter.values.map((value) => coerce(value, to)));
+  const retype = (to: Type) => onFilter({ ...filter, type: to, values: to === "NULL" ? [{ NULL: true }] : to === "BOOL" ? [{ BOOL: true }] : filter.values.filter((one) => text(one) !== "").map((one) => coerce(one, to)) });
+  const rename = (to: Step[]) => {
+    const found = seen?.(to);
+    const values = found && found !== kind && ["S", "N", "B", "BOOL"].includes(found) ? filter.values.map((one) => coerce(one, found)) : filter.values;
+    onFilter({ ...filter, path: to, type: found ?? filter.type, values });
+  };
+  const operate = (operator: string) => {
+    const values = operator.startsWith("size") !== isSize || operator === "type" || filter.operator === "type" ? [] : filter.values.slice(0, Math.max(1, valuesOf(operator)));
+    onFilter({ ...filter, operator, type: kind, values: valuesOf(operator) ? values : [] });
+  };
+  const give = (at: number, value: Attribute | undefined) => {
+    const values = [...filter.values];
+    if (value) values[at] = value;
+    else values.splice(at, 1);
+    onFilter({ ...filter, type: kind, values });
+  };
   return (
     <span class="pill">
       <input
         aria-label="Attribute"
         value={path}
         placeholder="attribute"
-        style={width(path)}
+        style={width(`${path}   `)}
         spellcheck={false}
-        onInput={(event) => onFilter({ ...filter, path: pathOf(event.currentTarget.value) })}
+        list="filter-names"
+        onInput={(event) => rename(pathOf(event.currentTarget.value))}
       />
-      <select aria-label="Operator" value={filter.operator} onChange={(event) => onFilter({ ...filter, operator: event.currentTarget.value, values: filter.values.slice(0, Math.max(1, valuesOf(event.currentTarget.value))) })}>
+      <datalist id="filter-names">{names.map((name) => <option key={name} value={name} />)}</datalist>
+      <select aria-label="Operator" value={filter.operator} onChange={(event) => operate(event.currentTarget.value)}>
         {FILTER_OPERATORS.map(([id, name]) => (
           <option key={id} value={id}>{name}</option>
         ))}
       </select>
-      {needed > 0 && !filter.operator.startsWith("size") && filter.operator !== "type" && (
-        <select aria-label="Type of the value" value={kind} onChange={(event) => retype(event.currentTarget.value as Type)}>
-          {TYPES.filter((one) => ["S", "N", "B", "BOOL", "NULL"].includes(one)).map((one) => (
+      {valuesOf(filter.operator) > 0 && !isSize && filter.operator !== "type" && (
+        <select class="kind" aria-label="Type of the value" value={kind} onChange={(event) => retype(event.currentTarget.value as Type)}>
+          {TYPES.filter((one) => ["S", "N", "B", "BOOL", "NULL", kind].includes(one)).map((one) => (
             <option key={one} value={one}>{one}</option>
           ))}
         </select>
       )}
-      {Array.from({ length: needed }, (_, at) => (
-        <Value
-          key={at}
-          kind={filter.operator.startsWith("size") ? "N" : kind}
-          value={filter.values[at]}
-          label={`Value ${at + 1}`}
-          onValue={(value) => {
-            const values = [...filter.values];
-            if (value) values[at] = value;
-            else values.splice(at, 1);
-            set(values);
-          }}
-        />
-      ))}
-      {filter.operator === "in" && <button type="button" class="bare" aria-label="One more value" onClick={() => set([...filter.values, { S: "" }])}>+</button>}
+      {filter.operator === "type" ? (
+        <select aria-label="Value 1" value={text(filter.values[0])} onChange={(event) => give(0, { S: event.currentTarget.value })}>
+          <option value="">any</option>
+          {TYPES.map((one) => <option key={one} value={one}>{one}</option>)}
+        </select>
+      ) : kind === "BOOL" && needed > 0 ? (
+        <select aria-label="Value 1" value={text(filter.values[0])} onChange={(event) => give(0, { BOOL: event.currentTarget.value === "true" })}>
+          <option value="">any</option><option>true</option><option>false</option>
+        </select>
+      ) : (
+        Array.from({ length: needed }, (_, at) => <Value key={`${at} ${kind}`} kind={kind} value={filter.values[at]} label={`Value ${at + 1}`} onValue={(value) => give(at, value)} />)
+      )}
+      {filter.operator === "in" && <button type="button" class="bare" aria-label="One more value" onClick={() => set([...filter.values, { [kind]: kind === "N" ? "0" : "" } as Attribute])}>+</button>}
       <button type="button" class="bare" aria-label="Remove this filter" onClick={onRemove}>×</button>
     </span>
   );
 }
 
-const pathOf = (typed: string): (string | number)[] =>
+const pathText = (path: Step[]): string => path.map((one, at) => (typeof one === "number" ? `[${one}]` : at ? `.${one}` : one)).join("");
+const pathOf = (typed: string): Step[] =>
   typed.split(/\.|(\[\d+\])/).filter(Boolean).map((one) => (/^\[\d+\]$/.test(one) ? Number(one.slice(1, -1)) : one));
-function coerce(value: Attribute, to: Type): Attribute {
-  if (to === "NULL") return { NULL: true };
-  if (to === "BOOL") return { BOOL: text(value) === "true" };
-  const made = parse(to, text(value, 4000));
-  return typeof made === "string" ? ({ [to]: to === "N" ? "0" : "" } as Attribute) : made;
-}
 
 export function QueryBar({ state }: { state: TableState }) {
   const table = state.description.value!;
   const parts = state.parts.value;
   const pattern = state.pattern.value;
   const [code, setCode] = useState<string | null>(null);
+  const [remembering, setRemembering] = useState(false);
   const patterns = state.model.value?.legend?.patterns.filter((one) => one.reads && one.read && one.tables.includes(state.name)) ?? [];
   const run = () => (pattern ? void state.runPattern() : void state.run());
   const built = state.built.value;
@@ -191,8 +206,11 @@ export function QueryBar({ state }: { state: TableState }) {
               onChange={(event) => {
                 const next = patterns.find((one) => one.id === event.currentTarget.value) ?? null;
                 state.pattern.value = next;
+                const left = state.isResult.value;
                 state.patternResult.value = null;
                 state.patternValues.value = valuesFrom(next, state);
+                // Back by hand, the rows are those of the table again.
+                if (left && !next) void state.run();
               }}
             >
               <option value="">By hand</option>
@@ -253,16 +271,20 @@ export function QueryBar({ state }: { state: TableState }) {
               <FilterPill
                 key={at}
                 filter={filter}
+                names={state.seen.value.map((one) => one.name)}
+                seen={(path) => typeSeen(state.items.value, path)}
                 onFilter={(next) => state.ask({ ...parts, filters: parts.filters.map((one, other) => (other === at ? next : one)) })}
                 onRemove={() => state.ask({ ...parts, filters: parts.filters.filter((_, other) => other !== at) })}
               />
             ))}
-            <button type="button" class="pill add" onClick={() => state.ask({ ...parts, filters: [...parts.filters, { path: [state.columns.value[0] ?? ""], operator: "=", values: [] }] })}>
+            <button type="button" class="pill add" onClick={() => state.ask({ ...parts, filters: [...parts.filters, { path: [state.columns.value[0] ?? ""], operator: "=", values: [] }] })} disabled={parts.filters.length > 20}>
               + filter
             </button>
           </>
         )}
-        <button type="button" class="btn pri right" onClick={run}>
+        <span class="right" />
+        <button type="button" class="btn" onClick={() => setRemembering(true)}>History</button>
+        <button type="button" class="btn pri" onClick={run}>
           Run query <kbd>Ctrl ↵</kbd>
         </button>
       </div>
@@ -285,6 +307,11 @@ export function QueryBar({ state }: { state: TableState }) {
         )}
         <Verdict state={state} />
       </div>
+      {remembering && (
+        <Dialog title="Requests" onClose={() => setRemembering(false)} wide>
+          <Lazy load={() => import("../pastrequests")} name="PastRequests" props={{ current: built && !pattern ? { operation: built.operation, input: built.input } : undefined, onTake: (past: { operation: string; input: any }) => go(href("query", { table: state.name, json: "1", op: past.operation, request: JSON.stringify(past.input) })) }} />
+        </Dialog>
+      )}
       {code && built && (
         <Dialog title={`${built.operation} as code`} onClose={() => setCode(null)} wide>
           <Code code={built.code} language={code} onLanguage={setCode} />
@@ -355,6 +382,7 @@ function PatternLine({ state }: { state: TableState }) {
       <span class="chip">{pattern.operation}</span>
       <span class="mono">{pattern.condition?.map((one) => `${one.attribute} ${one.condition}`).join(", ")}</span>
       {pattern.index && <span>on {pattern.index}</span>}
+      {pattern.read?.order.map((one) => <span key={one.attribute} class="muted">{one.attribute} {one.descending ? "newest or highest first" : "oldest or lowest first"}</span>)}
       {pattern.gaps.map((gap) => (
         <span key={gap} class="chip warn">{gap}</span>
       ))}
@@ -373,26 +401,20 @@ function Verdict({ state }: { state: TableState }) {
         <span class={`chip ${result.right ? "good" : "bad"}`}>
           {result.right ? "✓" : "✗"}{" "}
           {result.exact
-            ? `${result.items.length - result.unexpected.length} of ${result.expected.length} expected items${result.inOrder ? ", in order" : ", not in order"}`
-            : `${result.items.length} items${result.inOrder ? " in order" : ", not in order"}; sampled ${count(result.looked)} items`}
+            ? `${result.items.length - result.unexpected.length} of ${plural(result.expected.length, "expected item")}${result.inOrder ? ", in order" : ", not in order"}`
+            : `${plural(result.items.length, "item")}${result.inOrder ? " in order" : ", not in order"}; sampled ${count(result.looked)} items`}
         </span>
         <span class={`chip ${near(result.units.predicted, result.units.consumed) ? "good" : "warn"}`}>
           {near(result.units.predicted, result.units.consumed) ? "✓" : "≠"} {result.units.consumed} RCU{" "}
           {near(result.units.predicted, result.units.consumed) ? "= " : "; "}
           {result.units.predicted} predicted
         </span>
-        <span class="chip num">{result.milliseconds.toFixed(0)} ms</span>
+        <span class="chip num">{plural(result.requests.length, "request")}</span>
       </div>
     ) : null;
-  const walk = state.walk.value;
-  const ran = state.ran.value;
-  if (!walk || !ran) return null;
-  const predicted = state.built.value?.predicted;
-  return (
-    <div class="verdict">
-      {predicted && state.built.value.operation !== "Scan" && <span class="chip num" title={predicted.basis}>{count(predicted.units)} RCU predicted</span>}
-      <span class="chip num">{count(walk.units.value)} RCU read</span>
-      <span class="chip num">{ran.milliseconds.toFixed(0)} ms</span>
-    </div>
-  );
+  const built = state.built.value;
+  const predicted = built?.predicted;
+  return predicted && built.operation !== "Scan" ? (
+    <div class="verdict"><span class="chip num" title={predicted.basis}>{count(predicted.units)} RCU predicted</span></div>
+  ) : null;
 }

@@ -11,6 +11,8 @@ export interface ItemRow {
   kind: Kind | undefined;
   size: number;
   page: number;
+  // A new item, not written yet.
+  fresh?: boolean;
 }
 export interface GroupRow {
   type: "group";
@@ -37,8 +39,8 @@ export interface Grouping {
   grouped: boolean;
 }
 
-export function rowsOf(pages: Page[], by: Grouping): Row[] {
-  const rows: Row[] = [];
+export function rowsOf(pages: Page[], by: Grouping, fresh: { id: string; item: Item }[] = []): Row[] {
+  const rows: Row[] = freshRows(fresh, by);
   let group: GroupRow | undefined;
   pages.forEach((page, at) => {
     for (const item of page.items) {
@@ -62,6 +64,16 @@ export function rowsOf(pages: Page[], by: Grouping): Row[] {
     }
   });
   return rows;
+}
+
+// New items come first: where they will be is known when they are written.
+function freshRows(fresh: { id: string; item: Item }[], by: Grouping): Row[] {
+  if (!fresh.length) return [];
+  const rows = fresh.map(({ id, item }): ItemRow => ({ type: "item", id, item, kind: by.legend.kind(item), size: itemSize(item), page: 0, fresh: true }));
+  if (!by.grouped) return rows;
+  const bytes = rows.reduce((sum, row) => sum + row.size, 0);
+  const head: GroupRow = { type: "group", id: "fresh", label: "New, not written yet", values: [], items: rows.length, bytes, kinds: new Map(), open: !by.closed.has("fresh") };
+  return head.open ? [head, ...rows] : [head];
 }
 
 // Attributes by how many of the rows have them; keys have columns of their own.

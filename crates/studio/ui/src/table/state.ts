@@ -1,174 +1,33 @@
 // What the table screen knows: what is asked, what is held, what is chosen, what is about to be written.
 
 import { batch, computed, effect, signal, untracked } from "@preact/signals";
-import { Refused, call, errorText, errorType, post } from "../door";
+import { Refused, call, post } from "../door";
+import { record } from "../history";
 import { type Pattern, TableLegend, modelOf } from "../legend";
 import { adjust, place } from "../place";
-import {
-  type IndexDescription,
-  type TableDescription,
-  describe,
-  indexesOf,
-  keyNames,
-  partitionNames,
-  say,
-  session,
-  sortNames,
-  typeOf,
-} from "../session";
-import { type Attribute, type Item, get, having, only, same, text } from "../value";
+import { type IndexDescription, type TableDescription, describe, indexesOf, keyNames, partitionNames, say, session, sortNames, typeOf } from "../session";
+import { type Attribute, type Item, type Step, get, only, placed, same, text } from "../value";
+import { layoutOf } from "./columns";
+import { type Conflict, conflictsOf } from "./conflict";
+import { type Change, type Draft, draftOf, freshId, keep } from "./drafts";
+import { Pane } from "./pane";
+import { type Parts, complete, noParts } from "./parts";
+import { type Plan, planOf, planned } from "./plan";
 import { type Row, columnsOf, keyText, rowsOf } from "./rows";
 import { type Page, Walk, segments } from "./walk";
 
-export interface Condition {
-  operator: string;
-  values: Attribute[];
-}
-export interface Filter extends Condition {
-  path: (string | number)[];
-}
-// A read by its parts, as `request/build` takes it.
-export interface Parts {
-  index: string;
-  partition: Attribute[];
-  sort: Condition[];
-  filters: Filter[];
-  descending: boolean;
-  consistent: boolean;
-  limit: number | null;
-}
-export const noParts = (): Parts => ({ index: "", partition: [], sort: [], filters: [], descending: false, consistent: false, limit: null });
-
-// How many values an operator takes.
-export const valuesOf = (operator: string): number => (operator === "between" ? 2 : operator.endsWith("exists") ? 0 : 1);
-
-// What can be asked already: parts that somebody is still writing are left out, and counted.
-export function complete(parts: Parts): { parts: Parts; open: number } {
-  const whole = (one: Condition) => one.values.filter(Boolean).length >= valuesOf(one.operator);
-  const sort = parts.sort.filter(whole);
-  const filters = parts.filters.filter((one) => whole(one) && one.path.length > 0);
-  return { parts: { ...parts, sort, filters }, open: parts.sort.length - sort.length + parts.filters.length - filters.length };
-}
-
-export interface Change {
-  old: Item | null;
-  new: Item | null;
-}
-export interface WritePlan {
-  operation: string;
-  input: any;
-  condition: string[];
-  parts: { name: string; index: boolean; units: number; what: string[] }[];
-  total: number | null;
-  // The error that the write would answer now: then it has no price.
-  refusal: any;
-  items: Change[];
-  notes: string[];
-  code: Record<string, string>;
-}
-export interface Conflict {
-  key: string;
-  mine: Item | null;
-  before: Item | null;
-  theirs: Item | null;
-}
 interface Written {
   at: Date;
   what: string;
+  units: number;
   changes: Change[];
 }
 
-// The rows of one index, around what is chosen in the table.
-export class Pane {
-  readonly rows = signal<Item[]>([]);
-  readonly reason = signal("");
-  readonly loading = signal(false);
-  readonly cursor = signal(-1);
-  private turn = 0;
-
-  constructor(
-    readonly table: TableDescription,
-    readonly index: IndexDescription,
-  ) {}
-
-  get keys() {
-    return keyNames(this.index.KeySchema);
-  }
-  get projected(): ReadonlySet<string> | null {
-    const { ProjectionType, NonKeyAttributes } = this.index.Projection;
-    if (ProjectionType === "ALL") return null;
-    return new Set([...this.keys, ...keyNames(this.table.KeySchema), ...(NonKeyAttributes ?? [])]);
-  }
-  // Why an item has no row here.
-  missing(item: Item): string {
-    const absent = this.keys.filter((name) => !get(item, name));
-    const wrong = this.keys.filter((name) => get(item, name) && !(typeOf(this.table, name) in item[name]));
-    if (absent.length) return `No row: ${absent.join(" and ")} ${absent.length > 1 ? "are" : "is"} missing.`;
-    return wrong.length ? `No row: ${wrong.join(" and ")} is not of type ${typeOf(this.table, wrong[0])}.` : "";
-  }
-
-  async show(chosen: Item | null, siblings: Item[]) {
-    const turn = ++this.turn;
-    this.loading.value = true;
-    try {
-      this.reason.value = chosen ? this.missing(chosen) : "";
-      const rows = chosen ? await this.around(chosen, siblings) : await this.first();
-      if (turn === this.turn) this.rows.value = rows;
-    } catch (error) {
-      if (turn === this.turn) this.reason.value = (error as Error).message;
-    } finally {
-      if (turn === this.turn) this.loading.value = false;
-    }
-  }
-
-  private async first(): Promise<Item[]> {
-    const answer = await call("Scan", { ...this.source, Limit: 60 });
-    return answer.Items;
-  }
-
-  private get source() {
-    return { TableName: this.table.TableName, IndexName: this.index.IndexName, ReturnConsumedCapacity: "INDEXES" };
-  }
-
-  // The index partitions of the chosen item and of those beside it in the table.
-  private async around(chosen: Item, siblings: Item[]): Promise<Item[]> {
-    const partition = partitionNames(this.index.KeySchema);
-    const found = new Map<string, Item>();
-    for (const item of [chosen, ...siblings])
-      if (!this.missing(item) && found.size < 6) {
-        const id = keyText(item, partition);
-        if (!found.has(id)) found.set(id, item);
-      }
-    const groups = await Promise.all([...found.values()].map((item) => this.partition(item, item === chosen)));
-    return groups.flat();
-  }
-
-  // Rows on both sides of the item, in the order of the index.
-  private async partition(item: Item, isChosen: boolean): Promise<Item[]> {
-    const [partition, sort] = [partitionNames(this.index.KeySchema), sortNames(this.index.KeySchema)];
-    const equal = partition.map((name, at) => [`#p${at}`, name, `:p${at}`] as const);
-    const names = Object.fromEntries(equal.map(([alias, name]) => [alias, name]));
-    const values = Object.fromEntries(equal.map(([, name, value]) => [value, item[name]]));
-    const condition = equal.map(([alias, , value]) => `${alias} = ${value}`).join(" AND ");
-    const query = (more: string, input: object) =>
-      call("Query", {
-        ...this.source,
-        KeyConditionExpression: condition + more,
-        ExpressionAttributeNames: more ? { ...names, "#s": sort[0] } : names,
-        ExpressionAttributeValues: more ? { ...values, ":s": item[sort[0]] } : values,
-        ...input,
-      });
-    if (!isChosen || sort.length !== 1) return (await query("", { Limit: isChosen ? 24 : 8, ScanIndexForward: false })).Items;
-    const [after, before] = await Promise.all([
-      query(" AND #s > :s", { Limit: 4 }),
-      query(" AND #s <= :s", { Limit: 20, ScanIndexForward: false }),
-    ]);
-    return [...after.Items.reverse(), ...before.Items];
-  }
-}
-
 const UNDO_MAX = 50;
-const ASKED = ["on", "pk", "sk", "filters", "desc", "limit"];
+// Larger changes are an import.
+export const DRAFT_MAX = 1000;
+const PLAN_DELAY = 120;
+const ASKED = ["on", "pk", "sk", "filters", "desc", "limit", "pattern", "values"];
 const asked = (query: URLSearchParams) => JSON.stringify(ASKED.map((name) => query.getAll(name)));
 
 export class TableState {
@@ -178,26 +37,30 @@ export class TableState {
   readonly parts = signal<Parts>(noParts());
   readonly built = signal<any>(null);
   readonly buildError = signal("");
-  readonly ran = signal<{ milliseconds: number; predicted: number | null } | null>(null);
   readonly pattern = signal<Pattern | null>(null);
   readonly patternValues = signal<Record<string, Attribute>>({});
   readonly patternResult = signal<any>(null);
-  readonly hits = signal<ReadonlySet<string>>(new Set());
   readonly cursor = signal(-1);
   readonly chosen = signal<Item | null>(null);
+  // The new item that the drawer shows instead of the chosen one.
+  readonly fresh = signal<string | null>(null);
+  readonly drawer = signal(false);
   readonly marked = signal<ReadonlySet<string>>(new Set());
   readonly closed = signal<ReadonlySet<string>>(new Set());
   readonly facet = signal<string | null>(null);
   readonly grouped = signal(true);
   readonly sorted = signal<{ name: string; descending: boolean } | null>(null);
   readonly panes = signal<Pane[]>([]);
-  readonly tray = signal<ReadonlyMap<string, Change>>(new Map());
-  readonly plan = signal<WritePlan | null>(null);
+  readonly plan = signal<Plan | null>(null);
   readonly planError = signal("");
   readonly conflicts = signal<Conflict[]>([]);
+  readonly resolving = signal(false);
+  // What can't be written as it was typed, by where it was typed.
+  readonly invalid = signal<ReadonlyMap<string, string>>(new Map());
   readonly written = signal<Written[]>([]);
+  readonly justWritten = signal(false);
   readonly writing = signal(false);
-  readonly readRanges = signal<[number, number][]>([]);
+  readonly layout;
   readonly anchor = { shift: 0 };
   private stops: (() => void)[] = [];
   private started = false;
@@ -206,8 +69,11 @@ export class TableState {
   private buildTurn = 0;
   private planTurn = 0;
 
-  constructor(readonly name: string) {}
+  constructor(readonly name: string) {
+    this.layout = layoutOf(name);
+  }
 
+  readonly tray = computed<Draft>(() => draftOf(this.name));
   readonly model = computed(() => modelOf(this.name));
   readonly source = computed<{ KeySchema: TableDescription["KeySchema"] } | null>(() => {
     const table = this.description.value;
@@ -216,6 +82,11 @@ export class TableState {
   readonly primary = computed(() => (this.description.value ? keyNames(this.description.value.KeySchema) : []));
   readonly legend = computed(() => new TableLegend(this.name, this.primary.value, this.model.value?.legend ?? null));
   readonly pages = computed<Page[]>(() => this.walk.value?.pages.value ?? []);
+  readonly items = computed<Item[]>(() => this.pages.value.flatMap((page) => page.items));
+  // A pattern's result has an order of its own.
+  readonly isResult = computed(() => this.patternResult.value !== null);
+  // Without a sort key every item is its own partition.
+  readonly isGrouped = computed(() => this.grouped.value && !this.sorted.value && !this.isResult.value && sortNames(this.source.value?.KeySchema ?? []).length > 0);
   readonly rows = computed<Row[]>(() => {
     const source = this.source.value;
     if (!source) return [];
@@ -225,31 +96,40 @@ export class TableState {
       legend: this.legend.value,
       closed: this.closed.value,
       facet: this.facet.value,
-      grouped: this.grouped.value && !this.sorted.value,
+      grouped: this.isGrouped.value,
     };
-    const rows = rowsOf(this.pages.value, by);
+    const rows = rowsOf(this.pages.value, by, this.isResult.value ? [] : this.freshItems.value);
     const order = this.sorted.value;
     if (!order) return rows;
     const turn = order.descending ? -1 : 1;
     const value = (row: Row) => (row.type === "item" ? (order.name === "size" ? row.size : row.item[order.name]) : undefined);
     return [...rows].sort((one, other) => turn * compareCells(value(one), value(other)));
   });
-  readonly columns = computed(() => {
+  readonly freshItems = computed(() => [...this.tray.value].flatMap(([id, change]) => (change.old === null && change.new ? [{ id, item: this.planned(id) ?? change.new }] : [])));
+  // Every attribute but the table's own keys; those of indexes and fillers last.
+  readonly seen = computed(() => {
     const table = this.description.value;
-    const hidden = new Set([...this.primary.value, ...indexesOf(table ?? undefined).flatMap((one) => keyNames(one.KeySchema)), "_filler"]);
-    const named = new Set(this.legend.value.kinds.flatMap((kind) => kind.entity?.key ?? []).flatMap((key) => key.parts.map((part) => part.attribute ?? "")));
-    const names = columnsOf(this.pages.value, hidden, this.legend.value);
-    // What the key says already comes last.
-    return [...names.filter((name) => !named.has(name)), ...names.filter((name) => named.has(name))];
+    const late = new Set([...indexesOf(table ?? undefined).flatMap((one) => keyNames(one.KeySchema)), "_filler"]);
+    const inKeys = new Set(this.legend.value.kinds.flatMap((kind) => kind.entity?.key ?? []).flatMap((key) => key.parts.map((part) => part.attribute ?? "")));
+    const names = columnsOf(this.pages.value, new Set(this.primary.value), this.legend.value);
+    const rank = (name: string) => (late.has(name) ? 2 : inKeys.has(name) ? 1 : 0);
+    return [...names].sort((one, other) => rank(one) - rank(other)).map((name) => ({ name, late: late.has(name) }));
   });
-  readonly held = computed(() => this.pages.value.reduce((sum, page) => sum + page.items.length, 0));
+  readonly columns = computed(() => this.seen.value.flatMap((one) => (one.late ? [] : [one.name])));
+  readonly held = computed(() => this.items.value.length);
   readonly isBrowsing = computed(() => !this.built.value || (this.built.value.operation === "Scan" && !this.parts.value.filters.length && !this.parts.value.limit));
+  readonly total = computed<number | null>(() => {
+    if (!this.walk.value?.isScan) return null;
+    const source: any = this.source.value;
+    return source?.ItemCount ?? this.description.value?.ItemCount ?? null;
+  });
 
   async open() {
     try {
       const table = await describe(this.name);
       this.readPlace(table);
       this.description.value = table;
+      if (!this.stops.length) this.stops.push(effect(() => void this.replan()));
     } catch (error) {
       this.error.value = error;
     }
@@ -260,13 +140,10 @@ export class TableState {
     const table = this.description.peek();
     if (!table || this.started) return;
     this.started = true;
-    const names = place.peek().query.get("panes");
-    const wanted = names === null ? indexesOf(table).slice(0, 2).map((one) => one.IndexName) : names.split(",").filter(Boolean);
+    const wanted = (place.peek().query.get("panes") ?? "").split(",");
     this.panes.value = indexesOf(table).filter((one) => wanted.includes(one.IndexName) && one.IndexStatus !== "CREATING").map((one) => new Pane(table, one));
-    await this.run(Number(place.peek().query.get("at") ?? 0));
-    const asked = place.peek().query.get("pattern");
-    this.pattern.value = this.model.value?.legend?.patterns.find((one) => one.id === asked && one.read) ?? null;
-    this.stops.push(effect(() => void this.showPanes()), effect(() => void this.replan()), effect(() => this.noteRanges()), effect(() => this.follow()));
+    await this.showPlace();
+    this.stops.push(effect(() => void this.showPanes()), effect(() => this.follow()));
   }
 
   async reload() {
@@ -280,8 +157,24 @@ export class TableState {
     if (place.value.parts[2] || !table || asked(place.value.query) === this.address) return;
     untracked(() => {
       this.readPlace(table);
-      void this.run(Number(place.peek().query.get("at") ?? 0));
+      void this.showPlace();
     });
+  }
+
+  // What the address asks for: a pattern with its values, or a read by its parts.
+  private async showPlace() {
+    const { query } = place.peek();
+    const id = query.get("pattern");
+    const pattern = this.model.value?.legend?.patterns.find((one) => one.id === id && one.read) ?? null;
+    this.pattern.value = pattern;
+    this.patternResult.value = null;
+    this.address = asked(query);
+    const values = pattern && readJson(query.get("values"));
+    if (values) {
+      this.patternValues.value = values;
+      return this.runPattern();
+    }
+    await this.run(Number(query.get("at") ?? 0));
   }
 
   close() {
@@ -297,17 +190,13 @@ export class TableState {
     const typed = (name: string, value: string) => ({ [typeOf(table, name)]: value }) as Attribute;
     const partition = query.getAll("pk");
     parts.partition = partitionNames(schema).flatMap((name, at) => (partition[at] ? [typed(name, partition[at])] : []));
-    const condition = query.get("sk");
+    const condition = readJson(query.get("sk")) as string[] | null;
     const [sort] = sortNames(schema);
-    if (condition && sort) {
-      const [operator, ...values] = JSON.parse(condition) as string[];
+    if (Array.isArray(condition) && sort) {
+      const [operator, ...values] = condition;
       parts.sort = [{ operator, values: values.map((value) => typed(sort, value)) }];
     }
-    try {
-      parts.filters = JSON.parse(query.get("filters") ?? "[]");
-    } catch {
-      parts.filters = [];
-    }
+    parts.filters = readJson(query.get("filters")) ?? [];
     parts.descending = query.has("desc");
     parts.limit = Number(query.get("limit")) || null;
     this.parts.value = parts;
@@ -317,10 +206,11 @@ export class TableState {
   // The address follows what is asked.
   private writePlace() {
     const parts = this.parts.value;
+    const pattern = this.pattern.value;
     const [sort] = parts.sort;
     const url = new URL(location.href);
     url.searchParams.delete("pk");
-    for (const value of parts.partition) url.searchParams.append("pk", text(value, 4000));
+    for (const value of pattern ? [] : parts.partition) url.searchParams.append("pk", text(value, 4000));
     history.replaceState(null, "", url);
     adjust({
       on: parts.index,
@@ -329,6 +219,8 @@ export class TableState {
       desc: parts.descending ? "1" : undefined,
       limit: parts.limit ? String(parts.limit) : undefined,
       facet: this.facet.value,
+      pattern: pattern?.id,
+      values: pattern ? JSON.stringify(this.patternValues.value) : undefined,
     });
     this.address = asked(place.peek().query);
   }
@@ -357,22 +249,21 @@ export class TableState {
   async run(at = 0) {
     const table = this.description.peek();
     if (!table || !(await this.build())) return;
-    const { operation, input, predicted } = this.built.value;
+    const { operation, input } = this.built.value;
     const source: any = this.source.value;
     const total = operation === "Scan" ? segments(source.ItemCount ?? table.ItemCount ?? 0) : 1;
-    this.openWalk(new Walk({ operation, input }, total));
+    const walk = new Walk({ operation, input }, total);
+    this.openWalk(walk);
     this.patternResult.value = null;
-    this.hits.value = new Set();
     this.writePlace();
-    const began = performance.now();
-    await this.walk.value!.open(at);
-    this.ran.value = { milliseconds: performance.now() - began, predicted: predicted?.units ?? null };
+    await walk.open(at);
+    if (!this.isBrowsing.peek() && walk === this.walk.peek()) record({ operation, input, units: walk.units.peek() });
     this.sayFound();
   }
 
   private openWalk(walk: Walk) {
     this.walk.value?.close();
-    walk.change = (apply, stays) => this.keep(apply, stays);
+    walk.change = (apply, stays) => this.hold(apply, stays);
     batch(() => {
       this.walk.value = walk;
       this.cursor.value = -1;
@@ -401,6 +292,7 @@ export class TableState {
     const [sort] = sortNames(table.KeySchema);
     const names = partitionNames(table.KeySchema);
     const key = Object.fromEntries(names.map((name, at) => [name, partition[at]]));
+    this.patternResult.value = null;
     if (!sort) {
       this.parts.value = { ...noParts(), partition };
       return this.run();
@@ -415,29 +307,18 @@ export class TableState {
   backward = () => this.walk.value?.backward();
 
   // Rows come and go in front: the view and the cursor move with those that stay.
-  private keep(apply: () => void, stays: Item | undefined) {
+  private hold(apply: () => void, stays: Item | undefined) {
     const id = stays && keyText(stays, this.primary.value);
-    const place = () => this.rows.value.findIndex((row) => row.type === "item" && row.id === id);
-    const before = place();
+    const at = () => this.rows.value.findIndex((row) => row.type === "item" && row.id === id);
+    const before = at();
     apply();
-    const after = place();
+    const after = at();
     if (before < 0 || after < 0) return;
     this.anchor.shift += after - before;
     if (this.cursor.value >= 0) this.cursor.value = Math.max(0, this.cursor.value + after - before);
   }
 
-  private noteRanges() {
-    const walk = this.walk.value;
-    const pages = this.pages.value;
-    const ranges = pages.flatMap((page): [number, number][] => {
-      const from = walk?.at(page, 0) ?? null;
-      const to = walk?.at(page, 1) ?? null;
-      return from === null || to === null ? [] : [[from, to]];
-    });
-    if (ranges.length) this.readRanges.value = [...this.readRanges.peek(), ...ranges].slice(-500);
-  }
-
-  // The pattern on the real table: expected beside got.
+  // The pattern on the real table: what came, in the pattern's order, beside what was expected.
   async runPattern() {
     const pattern = this.pattern.value;
     const model = this.model.value;
@@ -447,14 +328,14 @@ export class TableState {
       this.buildError.value = "";
       const result = await post("run", { text: model.text, pattern: pattern.id, values: this.patternValues.value });
       const milliseconds = performance.now() - began;
-      this.patternResult.value = { ...result, milliseconds };
-      this.hits.value = new Set(result.items.map((item: Item) => keyText(item, this.primary.value)));
-      const [first] = result.items as Item[];
-      if (first) {
-        await this.openAt(partitionNames(this.description.value!.KeySchema).map((name) => first[name]));
-        const at = this.rows.value.findIndex((row) => row.type === "item" && this.hits.value.has(row.id));
-        if (at >= 0) this.cursor.value = at;
-      }
+      const items = merged(result.items, pattern, result.requests.length);
+      const walk = Walk.of(items, result.units.consumed, result.examined);
+      batch(() => {
+        this.openWalk(walk);
+        this.patternResult.value = { ...result, milliseconds };
+      });
+      this.writePlace();
+      for (const one of result.requests) record({ ...one, units: result.units.consumed / result.requests.length });
       say(`${pattern.id}: ${result.items.length} items, ${result.right ? "as expected" : "not as expected"}.`);
     } catch (error) {
       this.buildError.value = (error as Error).message;
@@ -463,14 +344,17 @@ export class TableState {
 
   // --- choosing
 
-  async choose(row: Row) {
+  async choose(row: Row, withDrawer = false) {
     if (row.type === "group") {
       const closed = new Set(this.closed.value);
       closed.has(row.id) ? closed.delete(row.id) : closed.add(row.id);
       this.closed.value = closed;
       return;
     }
-    await this.chooseItem(row.item, Boolean(this.parts.value.index));
+    if (withDrawer) this.drawer.value = true;
+    if (row.fresh) return void batch(() => ((this.fresh.value = row.id), (this.drawer.value = true)));
+    this.fresh.value = null;
+    await this.chooseItem(row.item, Boolean(this.parts.value.index) || this.isResult.value);
   }
 
   // A row of an index may hold less than the item: the item itself is what can be changed.
@@ -486,22 +370,25 @@ export class TableState {
     if (at >= 0) this.cursor.value = at;
   }
 
-  // The chosen item as it will be.
-  readonly edited = computed<Item | null>(() => {
+  // What the drawer shows: a new item or the chosen one.
+  readonly subject = computed<{ id: string; change: Change } | null>(() => {
+    const fresh = this.fresh.value;
+    const change = fresh ? this.tray.value.get(fresh) : undefined;
+    if (fresh && change) return { id: fresh, change };
     const item = this.chosen.value;
     if (!item) return null;
-    const change = this.tray.value.get(keyText(item, this.primary.value));
-    const planned = this.plan.value?.items.find((one) => one.old && change?.old && same({ M: one.old }, { M: change.old }));
-    return planned ? planned.new : change ? change.new : item;
+    const id = keyText(item, this.primary.value);
+    return { id, change: this.tray.value.get(id) ?? { old: item, new: item } };
   });
+
+  // An item of the draft as it will be stored: with the keys and versions that follow from the model.
+  planned = (id: string): Item | null | undefined => planned(this.plan.value, id);
 
   private async showPanes() {
     const chosen = this.chosen.value;
     const panes = this.panes.value;
     const names = this.description.value ? partitionNames(this.description.value.KeySchema) : [];
-    const siblings = chosen
-      ? this.pages.peek().flatMap((page) => page.items).filter((item) => keyText(item, names) === keyText(chosen, names)).slice(0, 60)
-      : [];
+    const siblings = chosen ? this.items.peek().filter((item) => keyText(item, names) === keyText(chosen, names)).slice(0, 60) : [];
     await Promise.all(panes.map((pane) => pane.show(chosen, siblings)));
   }
 
@@ -511,7 +398,7 @@ export class TableState {
       ? this.panes.value.filter((pane) => pane.index.IndexName !== index.IndexName)
       : [...this.panes.value, new Pane(this.description.value!, index)];
     this.panes.value = panes;
-    adjust({ panes: panes.map((pane) => pane.index.IndexName).join(",") || "," });
+    adjust({ panes: panes.map((pane) => pane.index.IndexName).join(",") });
   }
 
   // --- changing
@@ -520,163 +407,226 @@ export class TableState {
     return Boolean(session.value?.readOnly);
   }
 
-  change(old: Item | null, now: Item | null) {
-    if (this.readOnly) return say("This studio is read-only.");
-    const id = keyText((old ?? now)!, this.primary.value);
-    const tray = new Map(this.tray.value);
-    const before = tray.get(id)?.old ?? old;
-    if (before && now && same({ M: before }, { M: now })) tray.delete(id);
-    else tray.set(id, { old: before, new: now });
-    this.conflicts.value = this.conflicts.value.filter((one) => one.key !== id);
-    this.tray.value = tray;
+  private keep(draft: Draft) {
+    batch(() => {
+      keep(this.name, draft);
+      this.justWritten.value = false;
+    });
   }
 
-  set(name: string, value: Attribute | undefined) {
-    const item = this.chosen.value;
-    if (!item) return;
-    const id = keyText(item, this.primary.value);
-    const now = this.tray.value.get(id)?.new ?? item;
-    this.change(this.tray.value.get(id)?.old ?? item, having(now, name, value));
+  // Several at once, so that the address of a draft is asked for once. False if there are too many.
+  changeAll(changes: [id: string, change: Change][]): boolean {
+    if (this.readOnly) return say("This studio is read-only."), false;
+    const tray = new Map(this.tray.value);
+    for (const [id, { old, new: now, entity }] of changes) {
+      const before = tray.get(id)?.old ?? old;
+      if (before && now && same({ M: before }, { M: now })) tray.delete(id);
+      else tray.set(id, { old: before, new: now, entity: tray.get(id)?.entity ?? entity });
+    }
+    if (tray.size > DRAFT_MAX) return say(`${DRAFT_MAX} changes are written at once at most: use Import for more.`), false;
+    const ids = new Set(changes.map(([id]) => id));
+    this.conflicts.value = this.conflicts.value.filter((one) => !ids.has(one.key));
+    this.keep(tray);
+    return true;
+  }
+
+  change(old: Item | null, now: Item | null) {
+    this.changeAll([[keyText((old ?? now)!, this.primary.value), { old, new: now }]]);
+  }
+
+  // A value of what the drawer shows, or of a row.
+  set(id: string, change: Change, path: Step[], value: Attribute | undefined) {
+    this.changeAll([[id, { ...change, new: placed(this.tray.value.get(id)?.new ?? change.new ?? {}, path, value) }]]);
+  }
+
+  // A new item, to be filled in; the keys of an entity follow from its attributes.
+  add(item: Item, entity?: string) {
+    const id = freshId(this.tray.value);
+    if (this.changeAll([[id, { old: null, new: item, entity }]])) batch(() => ((this.fresh.value = id), (this.drawer.value = true)));
+  }
+
+  setInvalid(where: string, why: string) {
+    const invalid = new Map(this.invalid.value);
+    why ? invalid.set(where, why) : invalid.delete(where);
+    if (invalid.size !== this.invalid.value.size || why) this.invalid.value = invalid;
   }
 
   discard(id?: string) {
-    if (id === undefined) this.tray.value = new Map();
-    else this.tray.value = new Map([...this.tray.value].filter(([one]) => one !== id));
-    this.conflicts.value = [];
+    batch(() => {
+      this.keep(id === undefined ? new Map() : new Map([...this.tray.value].filter(([one]) => one !== id)));
+      this.conflicts.value = id === undefined ? [] : this.conflicts.value.filter((one) => one.key !== id);
+      this.invalid.value = new Map();
+      if (this.fresh.value && !this.tray.value.has(this.fresh.value)) this.fresh.value = null;
+    });
   }
 
-  remove(items: Item[]) {
-    for (const item of items) this.change(item, null);
+  remove(rows: { id: string; item: Item; fresh?: boolean }[]) {
+    rows.filter((row) => row.fresh).forEach((row) => this.discard(row.id));
+    this.changeAll(rows.filter((row) => !row.fresh).map((row) => [row.id, { old: row.item, new: null }]));
   }
 
-  private async replan() {
-    const changes = [...this.tray.value.values()];
+  private replan() {
+    const changes = [...this.tray.value];
+    const model = this.model.value?.text;
     const turn = ++this.planTurn;
-    if (!changes.length) return batch(() => ((this.plan.value = null), (this.planError.value = "")));
+    if (!changes.length) return batch(() => ((this.plan.value = null), (this.planError.value = ""), (this.conflicts.value = [])));
+    setTimeout(() => turn === this.planTurn && void this.look(turn, changes, model), this.plan.peek() ? PLAN_DELAY : 0);
+  }
+
+  private async look(turn: number, changes: [string, Change][], model?: string) {
     try {
-      const model = this.model.value?.text;
-      const plan: WritePlan = await post("change", { table: this.name, changes, ...(model && { model }) });
-      if (turn === this.planTurn) batch(() => ((this.plan.value = plan), this.showRefusal(plan, plan.refusal)));
+      const plan = await planOf(this.name, changes, this.primary.peek(), model);
+      if (turn === this.planTurn) batch(() => ((this.plan.value = plan), this.showRefusal(plan)));
     } catch (error) {
       if (turn === this.planTurn) batch(() => ((this.plan.value = null), (this.planError.value = (error as Error).message)));
     }
   }
 
+  // Whether the plan is that of the draft as it is now, and not of what it was a key ago.
+  readonly isCurrent = computed(() => {
+    const [plan, tray] = [this.plan.value, this.tray.value];
+    return plan !== null && plan.changes.size === tray.size && [...tray].every(([id, change]) => plan.changes.get(id) === change);
+  });
+  readonly canWrite = computed(() => this.isCurrent.value && this.plan.value?.total != null && this.invalid.value.size === 0 && !this.writing.value);
+
+  // Part after part: what is written leaves the draft, and what is refused stays.
   async write() {
     const plan = this.plan.value;
-    if (plan?.total == null || this.writing.value) return;
+    if (!plan || !this.canWrite.value) return;
     this.writing.value = true;
+    const done: Change[] = [];
+    let units = 0;
     try {
-      const answer = await call(plan.operation, plan.input);
-      const consumed = [answer.ConsumedCapacity ?? []].flat().reduce((sum: number, one: any) => sum + one.CapacityUnits, 0);
-      const what = describeChange(plan.items, this.primary.value);
-      batch(() => {
-        this.written.value = [{ at: new Date(), what, changes: plan.items }, ...this.written.value].slice(0, UNDO_MAX);
-        this.tray.value = new Map();
-        this.conflicts.value = [];
-      });
-      this.take(plan.items);
-      const agreed = Math.abs(consumed - plan.total) < 1e-9;
-      say(`Written: ${what}. ${consumed} WCU${agreed ? ", as predicted" : `; ${plan.total} were predicted`}.`);
+      for (const part of plan.parts) {
+        const answer = await call(part.operation, part.input);
+        const consumed = [answer.ConsumedCapacity ?? []].flat().reduce((sum: number, one: any) => sum + one.CapacityUnits, 0);
+        record({ operation: part.operation, input: part.input, units: consumed });
+        units += consumed;
+        done.push(...part.items);
+        this.wrote(part.ids, part.items);
+      }
     } catch (error) {
-      this.refused(error, plan);
+      if (!(error instanceof Refused)) throw error;
+      this.showRefusal(plan, error.body, plan.parts.find((part) => part.ids.some((id) => this.tray.value.has(id))));
+      this.resolving.value = this.conflicts.value.length > 0;
+      say(this.resolving.value ? "The item is not what was read: somebody else has changed it." : error.message);
     } finally {
       this.writing.value = false;
     }
+    if (!done.length) return;
+    this.remember(done, units);
+    void describe(this.name).then((table) => (this.description.value = table), () => undefined);
+    const agreed = Math.abs(units - plan.total!) < 1e-9;
+    if (done.length === plan.changes.size) say(`Written: ${this.written.value[0].what}. ${units} WCU${agreed ? ", as predicted" : `; ${plan.total} were predicted`}.`);
+  }
+
+  private remember(changes: Change[], units: number) {
+    batch(() => {
+      const what = describeChange(changes, this.primary.value);
+      this.written.value = [{ at: new Date(), what, units, changes }, ...this.written.value].slice(0, UNDO_MAX);
+      this.justWritten.value = true;
+    });
+  }
+
+  private wrote(ids: string[], changes: Change[]) {
+    batch(() => {
+      this.keep(new Map([...this.tray.value].filter(([id]) => !ids.includes(id))));
+      this.conflicts.value = [];
+      const fresh = this.fresh.value;
+      if (fresh && ids.includes(fresh)) {
+        this.fresh.value = null;
+        this.chosen.value = changes[ids.indexOf(fresh)].new;
+      }
+      this.take(changes);
+    });
   }
 
   // What is held follows what was written.
   private take(changes: Change[]) {
     const walk = this.walk.value;
-    if (!walk) return;
     const primary = this.primary.value;
     const by = new Map(changes.filter((one) => one.old).map((one) => [keyText(one.old!, primary), one]));
-    const held = new Set(this.pages.value.flatMap((page) => page.items.map((item) => keyText(item, primary))));
+    const held = new Set(this.items.value.map((item) => keyText(item, primary)));
     const fresh = changes.filter((one) => one.new && !held.has(keyText(one.new, primary))).map((one) => one.new!);
-    walk.pages.value = walk.pages.value.map((page, at) => ({
-      ...page,
-      items: [
-        ...(at === 0 ? fresh : []),
-        ...page.items.flatMap((item) => {
-          const change = by.get(keyText(item, primary));
-          if (!change) return [item];
-          return change.new && keyText(change.new, primary) === keyText(item, primary) ? [change.new] : [];
-        }),
-      ],
-    }));
+    if (walk)
+      walk.pages.value = walk.pages.value.map((page, at) => ({
+        ...page,
+        items: [
+          ...(at === 0 ? fresh : []),
+          ...page.items.flatMap((item) => {
+            const change = by.get(keyText(item, primary));
+            if (!change) return [item];
+            return change.new && keyText(change.new, primary) === keyText(item, primary) ? [change.new] : [];
+          }),
+        ],
+      }));
     const chosen = this.chosen.value;
     const change = chosen && by.get(keyText(chosen, primary));
     if (change) this.chosen.value = change.new;
     else if (chosen) this.chosen.value = { ...chosen };
-    void describe(this.name).then((table) => (this.description.value = table));
-  }
-
-  private refused(error: unknown, plan: WritePlan) {
-    if (!(error instanceof Refused)) throw error;
-    this.showRefusal(plan, error.body);
-    say(this.conflicts.value.length ? "The item is not what was read: somebody else has changed it." : error.message);
   }
 
   // Conditions that failed are conflicts, and any other error is shown as it is. Without an error both are empty.
-  private showRefusal(plan: WritePlan, error: any) {
-    const type = errorType(error);
-    const reasons: any[] =
-      type === "ConditionalCheckFailedException"
-        ? [{ Code: "ConditionalCheckFailed", Item: error.Item }]
-        : (error?.CancellationReasons ?? []);
-    const failed = reasons.flatMap((reason, at): Conflict[] => {
-      const change = plan.items[Math.min(at, plan.items.length - 1)];
-      if (reason.Code !== "ConditionalCheckFailed" || !change) return [];
-      return [{ key: keyText((change.old ?? change.new)!, this.primary.value), mine: change.new, before: change.old, theirs: reason.Item ?? null }];
-    });
-    this.conflicts.value = failed;
-    this.planError.value = !error || failed.length ? "" : `${type}: ${errorText(error)}`;
+  private showRefusal(plan: Plan, error = plan.refusal, part = plan.refused) {
+    const { conflicts, message } = conflictsOf(part, error, this.primary.value);
+    this.conflicts.value = conflicts;
+    this.planError.value = message;
   }
 
-  // Mine on top of theirs: what I changed is changed again, the rest stays theirs.
-  rebase(conflict: Conflict) {
-    const { before, mine, theirs } = conflict;
+  // The user has said what each attribute should be, on top of what is stored now.
+  async resolve(conflict: Conflict, now: Item | null) {
     const tray = new Map(this.tray.value);
+    const change = tray.get(conflict.key);
     tray.delete(conflict.key);
-    let now = mine && theirs;
-    if (now && mine && before)
-      for (const name of new Set([...Object.keys(before), ...Object.keys(mine)]))
-        if (!same(get(before, name), get(mine, name)) && !this.followsFromModel(name)) now = having(now, name, get(mine, name));
-    if (theirs) tray.set(conflict.key, { old: theirs, new: now });
+    const isSame = conflict.theirs && now && same({ M: conflict.theirs }, { M: now });
+    if (!isSame && (now || conflict.theirs)) tray.set(conflict.key, { old: conflict.theirs, new: now, entity: change?.entity });
     batch(() => {
-      this.tray.value = tray;
-      this.conflicts.value = [];
-      if (theirs) this.chosen.value = theirs;
+      this.keep(tray);
+      this.conflicts.value = this.conflicts.value.filter((one) => one.key !== conflict.key);
+      if (this.chosen.value && keyText(this.chosen.value, this.primary.value) === conflict.key) this.chosen.value = conflict.theirs;
+      this.resolving.value = this.conflicts.value.length > 0;
     });
+    if (conflict.theirs) this.take([{ old: conflict.theirs, new: conflict.theirs }]);
   }
 
   // Keys and versions are made again from the attributes that they follow from.
-  private followsFromModel(name: string): boolean {
+  followsFromModel(name: string): boolean {
     const table = this.description.value;
     const keys = indexesOf(table ?? undefined).flatMap((one) => keyNames(one.KeySchema));
     return Boolean(this.model.value) && (keys.includes(name) || name === "version");
   }
 
-  takeTheirs(conflict: Conflict) {
-    this.discard(conflict.key);
-    if (conflict.theirs) this.take([{ old: conflict.theirs, new: conflict.theirs }]);
-    this.chosen.value = conflict.theirs;
-  }
-
-  // The opposite write, to be looked at like any other.
+  // The opposite write, to be looked at like any other. Its condition is that what was written is still there.
   undo() {
     const [last, ...rest] = this.written.value;
     if (!last) return say("There is nothing to undo.");
+    const opposite = last.changes.map((one): [string, Change] => [keyText((one.new ?? one.old)!, this.primary.value), { old: one.new, new: one.old }]);
     batch(() => {
       this.written.value = rest;
-      this.tray.value = new Map(
-        last.changes.map((one) => [keyText((one.new ?? one.old)!, this.primary.value), { old: one.new, new: one.old }]),
-      );
+      this.keep(new Map([...this.tray.value, ...opposite]));
       const [first] = last.changes;
+      this.fresh.value = null;
       this.chosen.value = first.new ?? first.old;
     });
     say("The opposite change is ready to be written.");
   }
+}
+
+function readJson(written: string | null): any {
+  try {
+    return JSON.parse(written ?? "null");
+  } catch {
+    return null;
+  }
+}
+
+// Requests on several shards come one after the other; the reader merges them by the pattern's order.
+function merged(items: Item[], pattern: Pattern, requests: number): Item[] {
+  const order = pattern.read?.order ?? [];
+  if (requests < 2 || !order.length) return items;
+  const compare = (one: Item, other: Item) => order.reduce((found, by) => found || (by.descending ? -1 : 1) * compareCells(get(one, by.attribute), get(other, by.attribute)), 0);
+  const sorted = [...items].sort(compare);
+  return pattern.read?.limit ? sorted.slice(0, pattern.read.limit) : sorted;
 }
 
 function compareCells(one: Attribute | number | undefined, other: Attribute | number | undefined): number {

@@ -1,17 +1,20 @@
 // The rows that are held: a window of pages that slides over a table, an index or a query of any length.
 //
-// Pages are asked for where the reader goes and dropped where it came from, so that memory does not grow with
-// the table. A page that is dropped leaves its start behind, and is read again when somebody comes back.
+// A read goes on until the view is full or the end is reached, over as many requests as that takes, and says how much it
+// has examined. It can be stopped between two requests and continued. Pages are dropped where the reader came from, so
+// that memory does not grow with the table; a page that is dropped leaves its start behind, and is read again when the
+// reader comes back.
 
-import { signal } from "@preact/signals";
+import { batch, computed, signal } from "@preact/signals";
 import { call } from "../door";
 import type { Item } from "../value";
 
 export const PAGE_ITEMS = 200;
-const PAGES_HELD = 20;
-// Segments without an item that are passed over in one go.
-const EMPTY_MAX = 64;
+const HELD_MAX = 4000;
+// Requests with a filter examine more, since most of what they examine is dropped.
+const FILTERED_ITEMS = 2000;
 const SEGMENTS_MAX = 4096;
+const PLACES_NOTED_MAX = 500;
 
 export interface Request {
   operation: "Query" | "Scan" | "GetItem";
@@ -31,6 +34,9 @@ export interface Page {
   next: Cursor | null;
 }
 
+// How a read ended, or that it has not.
+export type End = "reading" | "full" | "limit" | "stopped" | "failed" | "complete";
+
 // As many segments as make each hold about a page.
 export function segments(items: number): number {
   let count = 1;
@@ -40,48 +46,80 @@ export function segments(items: number): number {
 
 export class Walk {
   readonly pages = signal<Page[]>([]);
-  readonly loading = signal(false);
+  readonly end = signal<End>("reading");
   readonly error = signal<unknown>(null);
   readonly units = signal(0);
-  readonly scanned = signal(0);
+  readonly examined = signal(0);
+  readonly found = signal(0);
+  readonly milliseconds = signal(0);
+  // What was read of the key space, as pairs of places.
+  readonly ranges = signal<[number, number][]>([]);
+  readonly isReading = computed(() => this.end.value === "reading");
+  // Where the reading is, from 0 to 1; none if that is not known.
+  readonly progress = signal<number | null>(null);
+  // Whether the read began at the first item, so that its end is the end of everything.
+  isWhole = true;
   // Starts of pages in front of the first one that is held.
   private before: Cursor[] = [];
   // Called with every change of the pages that are held, so that the view can stay where it was.
   change: (apply: () => void, stays: Item | undefined) => void = (apply) => apply();
   private generation = 0;
+  private isStopping = false;
   private abort = new AbortController();
 
   constructor(
     readonly request: Request,
     readonly total: number = 1,
-    private limit?: number,
   ) {}
+
+  // Items that were read elsewhere, in their order.
+  static of(items: Item[], units: number, examined: number): Walk {
+    const walk = new Walk({ operation: "Query", input: {} });
+    walk.pages.value = [{ start: { segment: 0, from: null }, items, next: null }];
+    walk.units.value = units;
+    walk.examined.value = examined;
+    walk.found.value = items.length;
+    walk.end.value = "complete";
+    return walk;
+  }
 
   get isScan() {
     return this.request.operation === "Scan";
+  }
+  get isFiltered() {
+    return Boolean(this.request.input.FilterExpression);
   }
 
   // The place among all keys, from 0 to 1, of a held row; none behind a key.
   at(page: Page | undefined, share = 0): number | null {
     if (!page || !this.isScan || page.start.free) return null;
-    const end = page.next && page.next.segment === page.start.segment ? 0.5 : 1;
-    return Math.min(1, (page.start.segment + share * end) / this.total);
+    const last = page.next ? page.next.segment + (page.next.from ? 0.5 : 0) : this.total;
+    return Math.min(1, (page.start.segment + share * Math.max(0.5, last - page.start.segment)) / this.total);
   }
 
   async open(at = 0, from: Item | null = null): Promise<void> {
-    this.generation++;
-    this.abort.abort();
+    this.close();
     this.abort = new AbortController();
-    this.before = [];
-    this.error.value = null;
     const segment = Math.min(this.total - 1, Math.floor(at * this.total));
-    const page = await this.read({ segment, from, free: from !== null });
-    if (page) this.pages.value = [page];
+    this.isWhole = segment === 0 && from === null;
+    batch(() => {
+      this.before = [];
+      this.error.value = null;
+      this.pages.value = [];
+      this.found.value = this.examined.value = 0;
+    });
+    const start = { segment, from, free: from !== null };
+    await this.reading(() => this.fill({ start, items: [], next: start }));
   }
 
   close() {
     this.generation++;
     this.abort.abort();
+  }
+
+  // After the request that is under way.
+  stop() {
+    this.isStopping = true;
   }
 
   get hasNext() {
@@ -92,89 +130,158 @@ export class Walk {
     return this.before.length > 0 || Boolean(first && this.isScan && !first.start.free && first.start.segment > 0 && !first.start.from);
   }
 
+  // Reads on if nothing else does, and if the reader has not said how much there should be.
   async forward(): Promise<void> {
-    const next = this.pages.value.at(-1)?.next;
-    if (!next || this.loading.value) return;
-    const page = await this.read(next);
-    if (!page) return;
-    const stays = this.pages.value.at(-1)?.items[0];
-    const held = [...this.pages.value, page];
-    const dropped = held.length > PAGES_HELD ? held.shift() : undefined;
-    if (dropped) this.before.push(dropped.start);
-    this.change(() => (this.pages.value = held), stays);
+    if (this.end.peek() === "full") await this.proceed();
+  }
+
+  // Reads on after a full view, a limit, a stop or an error.
+  async proceed(): Promise<void> {
+    const last = this.pages.value.at(-1);
+    if (!last?.next || this.isReading.peek()) return;
+    const isOpen = last.items.length < PAGE_ITEMS && !this.request.input.Limit;
+    await this.reading(() => this.fill(isOpen ? last : { start: last.next!, items: [], next: last.next }));
   }
 
   async backward(): Promise<void> {
-    if (!this.hasPrevious || this.loading.value) return;
-    const known = this.before.pop();
-    const page = known ? await this.read(known) : await this.lastOf(this.pages.value[0].start.segment - 1);
-    if (!page) return;
-    const stays = this.pages.value[0]?.items[0];
-    this.change(() => (this.pages.value = [page, ...this.pages.value].slice(0, PAGES_HELD)), stays);
+    if (!this.hasPrevious || this.isReading.peek()) return;
+    await this.reading(async (isLatest) => {
+      const known = this.before.pop();
+      const page = known ? await this.again(known, isLatest) : await this.above(this.pages.value[0].start.segment - 1, isLatest);
+      if (!page) return;
+      const stays = this.pages.value[0]?.items[0];
+      this.change(() => (this.pages.value = this.trimmed([page, ...this.pages.value], "end")), stays);
+    });
   }
 
-  // The end of a segment that was not read yet; its earlier pages leave their starts behind.
-  private async lastOf(segment: number): Promise<Page | undefined> {
-    let page = await this.read({ segment, from: null }, -1);
-    for (let pages = 0; page?.next && page.next.segment === page.start.segment && page.next.from && pages < EMPTY_MAX; pages++) {
-      this.before.push(page.start);
-      page = await this.read(page.next);
+  private async reading(act: (isLatest: () => boolean) => Promise<void>): Promise<void> {
+    const generation = ++this.generation;
+    const isLatest = () => generation === this.generation;
+    this.isStopping = false;
+    batch(() => ((this.end.value = "reading"), (this.error.value = null)));
+    const began = performance.now();
+    try {
+      await act(isLatest);
+      if (isLatest()) this.end.value = this.ended();
+    } catch (error) {
+      if (isLatest()) batch(() => ((this.error.value = error), (this.end.value = "failed")));
+    } finally {
+      if (isLatest()) this.milliseconds.value += performance.now() - began;
+    }
+  }
+
+  private ended(): End {
+    if (!this.hasNext) return "complete";
+    if (this.request.input.Limit) return "limit";
+    return this.pages.value.at(-1)!.items.length >= PAGE_ITEMS ? "full" : "stopped";
+  }
+
+  // Adds to a page, the last one, until it is full. What was found is shown after every request.
+  private async fill(page: Page): Promise<void> {
+    const generation = this.generation;
+    const held = this.pages.value.filter((one) => one.start !== page.start);
+    let grown = page;
+    do {
+      const { items, next, examined } = await this.fetch(grown.next!);
+      if (generation !== this.generation) return;
+      grown = { ...grown, items: [...grown.items, ...items], next };
+      this.count(items.length, examined);
+      // Most requests with a filter find nothing: the rows stay as they are.
+      if (items.length || !next || held.length === this.pages.value.length) this.show([...held, grown]);
+      else this.pages.value.at(-1)!.next = next;
+    } while (grown.next && grown.items.length < PAGE_ITEMS && !this.isStopping && !this.request.input.Limit);
+  }
+
+  private show(pages: Page[]) {
+    const kept = this.trimmed(pages, "start");
+    this.before.push(...pages.slice(0, pages.length - kept.length).map((one) => one.start));
+    this.change(() => (this.pages.value = kept), kept.at(-2)?.items[0] ?? kept[0]?.items[0]);
+  }
+
+  // Drops pages at one side until few enough items are held.
+  private trimmed(pages: Page[], side: "start" | "end"): Page[] {
+    const kept = [...pages];
+    let items = kept.reduce((sum, page) => sum + page.items.length, 0);
+    while (items > HELD_MAX && kept.length > 2) items -= (side === "start" ? kept.shift()! : kept.pop()!).items.length;
+    return kept;
+  }
+
+  // A page that was dropped, read from its start.
+  private async again(start: Cursor, isLatest: () => boolean): Promise<Page | undefined> {
+    let page: Page = { start, items: [], next: start };
+    while (page.next && page.items.length < PAGE_ITEMS) {
+      const { items, next } = await this.fetch(page.next);
+      if (!isLatest()) return undefined;
+      page = { ...page, items: [...page.items, ...items], next };
     }
     return page;
   }
 
-  // Segments without items are passed over, upwards or downwards.
-  private async read(start: Cursor, step = 1): Promise<Page | undefined> {
-    const generation = this.generation;
-    this.loading.value = true;
-    try {
-      let cursor: Cursor | null = start;
-      for (let tries = 0; cursor && tries <= EMPTY_MAX; tries++) {
-        const page: Page = await this.fetch(cursor);
-        if (generation !== this.generation) return undefined;
-        if (page.items.length || tries === EMPTY_MAX) return step > 0 ? { ...page, start } : page;
-        const above: Cursor | null = cursor.segment > 0 ? { segment: cursor.segment - 1, from: null } : null;
-        const next: Cursor | null = step > 0 ? page.next : above;
-        if (!next) return page;
-        cursor = next;
+  // The last page of the nearest segment above that has items. Earlier pages of it leave their starts behind.
+  private async above(from: number, isLatest: () => boolean): Promise<Page | undefined> {
+    for (let segment = from; segment >= 0; segment--) {
+      let page: Page = { start: { segment, from: null }, items: [], next: { segment, from: null } };
+      const starts: Cursor[] = [];
+      while (page.next?.segment === segment) {
+        const { items, next, examined } = await this.fetch(page.next);
+        if (!isLatest()) return undefined;
+        this.count(items.length, examined);
+        const isFull = page.items.length >= PAGE_ITEMS;
+        if (isFull) starts.push(page.start);
+        page = isFull ? { start: page.next, items, next } : { ...page, items: [...page.items, ...items], next };
       }
-    } catch (error) {
-      if (generation === this.generation) this.error.value = error;
-    } finally {
-      if (generation === this.generation) this.loading.value = false;
+      this.isWhole ||= segment === 0;
+      if (page.items.length || segment === 0 || this.isStopping) {
+        this.before.push(...starts);
+        return page;
+      }
     }
     return undefined;
   }
 
-  private async fetch(cursor: Cursor): Promise<Page> {
+  private async fetch(cursor: Cursor): Promise<{ items: Item[]; next: Cursor | null; examined: number }> {
     const { operation, input } = this.request;
     if (operation === "GetItem") {
       const answer = await call(operation, input, this.abort.signal);
-      this.count(answer, answer.Item ? 1 : 0);
-      return { start: cursor, items: answer.Item ? [answer.Item] : [], next: null };
+      this.units.value += answer.ConsumedCapacity?.CapacityUnits ?? 0;
+      return { items: answer.Item ? [answer.Item] : [], next: null, examined: 1 };
     }
-    const bounded = this.limit ?? input.Limit;
     const segmented = this.isScan && this.total > 1 && !cursor.free;
     const answer = await call(
       operation,
       {
         ...input,
-        Limit: bounded ?? PAGE_ITEMS,
+        Limit: input.Limit ?? (this.isFiltered ? FILTERED_ITEMS : PAGE_ITEMS),
         ReturnConsumedCapacity: "INDEXES",
         ...(segmented && { Segment: cursor.segment, TotalSegments: this.total }),
         ...(cursor.from && { ExclusiveStartKey: cursor.from }),
       },
       this.abort.signal,
     );
-    this.count(answer, answer.ScannedCount ?? 0);
     const last: Item | undefined = answer.LastEvaluatedKey;
     const following = segmented && cursor.segment + 1 < this.total ? { segment: cursor.segment + 1, from: null } : null;
-    const next = bounded ? null : last ? { ...cursor, from: last } : following;
-    return { start: cursor, items: answer.Items ?? [], next };
+    const next = last ? { ...cursor, from: last } : following;
+    this.units.value += answer.ConsumedCapacity?.CapacityUnits ?? 0;
+    this.note(cursor, next);
+    return { items: answer.Items ?? [], next, examined: answer.ScannedCount ?? 0 };
   }
 
-  private count(answer: any, scanned: number) {
-    this.units.value += answer.ConsumedCapacity?.CapacityUnits ?? 0;
-    this.scanned.value += scanned;
+  private count(found: number, examined: number) {
+    batch(() => {
+      this.found.value += found;
+      this.examined.value += examined;
+    });
+  }
+
+  private note(from: Cursor, to: Cursor | null) {
+    if (!this.isScan || from.free) return;
+    const place = (cursor: Cursor | null) => (cursor ? (cursor.segment + (cursor.from ? 0.5 : 0)) / this.total : 1);
+    const [start, end] = [place(from), place(to)];
+    const last = this.ranges.value.at(-1);
+    batch(() => {
+      this.progress.value = end;
+      const joined: [number, number][] = last && last[1] >= start && last[0] <= start ? [...this.ranges.value.slice(0, -1), [last[0], Math.max(last[1], end)]] : [...this.ranges.value, [start, end]];
+      this.ranges.value = joined.slice(-PLACES_NOTED_MAX);
+    });
   }
 }

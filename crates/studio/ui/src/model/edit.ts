@@ -1,0 +1,110 @@
+// Changes that are made in a form, as edits of the file: lines are added where they belong, and everything else, comments
+// too, stays as it is.
+
+// A block begins with its name at some indentation and ends before the next line that is not further in.
+interface Block {
+  // The line of its name, counted from 0.
+  head: number;
+  // The line after its last one.
+  end: number;
+  // The indentation of its children.
+  indent: string;
+}
+
+const depth = (line: string) => line.length - line.trimStart().length;
+const isNothing = (line: string) => !line.trim() || line.trimStart().startsWith("#");
+
+function blockAt(lines: string[], head: number): Block {
+  const own = depth(lines[head]);
+  let end = head + 1;
+  for (let at = head + 1; at < lines.length; at++) {
+    if (isNothing(lines[at])) continue;
+    if (depth(lines[at]) <= own) break;
+    end = at + 1;
+  }
+  const first = lines.slice(head + 1, end).find((line) => !isNothing(line));
+  return { head, end, indent: " ".repeat(first ? depth(first) : own + 2) };
+}
+
+function find(lines: string[], name: string, inside?: Block): Block | undefined {
+  const quoted = name.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
+  const wanted = new RegExp(`^${inside?.indent ?? ""}["']?${quoted}["']?\\s*:`);
+  for (let at = inside ? inside.head + 1 : 0; at < (inside?.end ?? lines.length); at++) if (wanted.test(lines[at])) return blockAt(lines, at);
+  return undefined;
+}
+
+// The block of this name at the top of the file, made at its end if there is none.
+function section(lines: string[], name: string): Block {
+  const found = find(lines, name);
+  if (found) return found;
+  while (lines.length && !lines.at(-1)!.trim()) lines.pop();
+  lines.push("", `${name}:`);
+  return { head: lines.length - 1, end: lines.length, indent: "  " };
+}
+
+function added(text: string, act: (lines: string[]) => void): string {
+  const lines = text.split("\n");
+  act(lines);
+  return `${lines.join("\n").trimEnd()}\n`;
+}
+
+const put = (lines: string[], block: Block, children: string[]) => lines.splice(block.end, 0, ...children.map((one) => (one ? block.indent + one : one)));
+
+// Texts that YAML would take for something else are quoted.
+export const scalar = (text: string): string => (/^[A-Za-z_][\w .-]*$/.test(text) && !/^(true|false|null|yes|no|on|off)$/i.test(text) ? text : JSON.stringify(text));
+
+export interface NewEntity {
+  name: string;
+  description: string;
+  key: [string, string][];
+  count: string;
+  size: string;
+}
+export const addEntity = (text: string, one: NewEntity): string =>
+  added(text, (lines) =>
+    put(lines, section(lines, "entities"), [
+      `${one.name}:`,
+      ...(one.description ? [`  description: ${scalar(one.description)}`] : []),
+      `  key: { ${one.key.filter(([, template]) => template).map(([name, template]) => `${name}: ${scalar(template)}`).join(", ")} }`,
+      `  count: ${one.count}`,
+      `  size: ${one.size}`,
+    ]),
+  );
+
+export function addAttribute(text: string, entity: string, name: string, type: string): string {
+  return added(text, (lines) => {
+    const all = find(lines, "entities");
+    const block = all && find(lines, entity, all);
+    if (!block) throw new Error(`The file has no entity ${entity} of its own lines.`);
+    const attributes = find(lines, "attributes", block);
+    if (!attributes) return void put(lines, block, ["attributes:", `  ${name}: ${type}`]);
+    const line = lines[attributes.head];
+    // { a: string } has its place before the brace.
+    const flow = /^(.*attributes\s*:\s*\{)(.*)\}(\s*(?:#.*)?)$/.exec(line);
+    if (flow) lines[attributes.head] = `${flow[1]}${flow[2].trimEnd()}${flow[2].trim() ? ", " : " "}${name}: ${type} }${flow[3]}`;
+    else put(lines, attributes, [`${name}: ${type}`]);
+  });
+}
+
+export interface NewPattern {
+  id: string;
+  description: string;
+  verb: string;
+  entity: string;
+  by: string;
+  order: string;
+  returns: string;
+  rate: string;
+}
+export const addPattern = (text: string, one: NewPattern): string =>
+  added(text, (lines) =>
+    put(lines, section(lines, "patterns"), [
+      `${one.id}:`,
+      ...(one.description ? [`  description: ${scalar(one.description)}`] : []),
+      `  ${one.verb}: ${one.entity}`,
+      ...(one.by ? [`  by: ${one.by.includes(",") ? `[${one.by}]` : one.by}`] : []),
+      ...(one.order ? [`  order: ${one.order}`] : []),
+      ...(one.returns ? [`  returns: ${one.returns}`] : []),
+      ...(one.rate ? [`  rate: ${one.rate}`] : []),
+    ]),
+  );
