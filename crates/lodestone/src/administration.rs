@@ -157,8 +157,8 @@ impl Administration for Administrator {
     }
 
     fn watch(&self, watched: &Watched<'_>) {
-        let Watched { account, region, operation, body, answer } = *watched;
-        self.watch.note((account, region), operation, body, answer);
+        let Watched { account, region, operation, body, answer, units } = *watched;
+        self.watch.note((account, region), operation, body, answer, units);
     }
 }
 

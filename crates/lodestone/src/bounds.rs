@@ -5,6 +5,8 @@ use std::time::Duration;
 use clap::Args;
 use server::Limits;
 
+use crate::memory::MemoryShares;
+
 const BOUNDS: &str = "How much clients may take";
 
 #[derive(Args)]
@@ -20,9 +22,10 @@ pub struct BoundArguments {
     max_requests: usize,
 
     /// Memory for large requests and large answers together, in MiB. What finds no room within 10 seconds gets a 503
-    #[arg(long, value_name = "MIB", default_value_t = mib(&Limits::default()),
+    /// [default: 512, or a quarter of less than 2 GiB]
+    #[arg(long, value_name = "MIB",
           value_parser = clap::value_parser!(u64).range(64..=8192), help_heading = BOUNDS)]
-    max_request_memory: u64,
+    max_request_memory: Option<u64>,
 
     /// How much of these bounds the clients of one address may take together, in percent
     #[arg(long, value_name = "PERCENT", default_value_t = Limits::default().address_share_percent as u64,
@@ -39,14 +42,11 @@ fn count() -> impl clap::builder::TypedValueParser<Value = usize> {
     clap::builder::RangedU64ValueParser::new().range(1..=1_000_000)
 }
 
-fn mib(limits: &Limits) -> u64 {
-    ((limits.bodies_bytes_max + limits.answers_bytes_max) >> 20) as u64
-}
-
 impl BoundArguments {
     pub fn limits(&self) -> Limits {
         let usual = Limits::default();
-        let half = (self.max_request_memory as usize) << 19;
+        let memory_mib = self.max_request_memory.unwrap_or_else(|| MemoryShares::of_process().requests_mib);
+        let half = (memory_mib as usize) << 19;
         let body_timeout = Duration::from_secs(self.send_timeout);
         Limits {
             connections_max: self.max_connections,

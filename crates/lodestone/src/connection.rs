@@ -5,18 +5,18 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use api::{Error, Input, Service};
+use api::{Error, Input, Operation, Service};
 use clap::Args;
 use client::Client;
 use engine::{Caller, Engine, Namespace, TaskState};
-use lodestone::{CACHE_BYTES, Database, Durability, OpenError, Options, Storage};
+use lodestone::{CACHE_BYTES, Database, Durability, MEMTABLE_BYTES, OpenError, Options, Storage};
 use serde_json::Value;
 use store_lsm::OpenError as FolderError;
 
 use crate::endpoint::{EndpointArguments, URL_DEFAULT, explained};
 use crate::{advice, places};
 
-#[derive(Args)]
+#[derive(Args, Default)]
 #[command(next_help_heading = "Which database")]
 pub struct ConnectionArguments {
     #[command(flatten)]
@@ -90,7 +90,8 @@ impl ConnectionArguments {
             return Err(format!("there is no folder {}. Name the data folder with --data.", data.display()));
         }
         let s3 = places::buckets(self.s3.as_deref())?;
-        let storage = Storage::Folder { path: data, durability: Durability::Fsync, cache_bytes: CACHE_BYTES };
+        let (durability, cache_bytes, memtable_bytes) = (Durability::Fsync, CACHE_BYTES, MEMTABLE_BYTES);
+        let storage = Storage::Folder { path: data, durability, cache_bytes, memtable_bytes };
         // The store first: it refuses a folder with other files in it.
         let store = storage.open(None).await.map_err(|error| about_opening(&error))?;
         let backups = places::backups(self.backups.as_deref(), Some(data)).await?;
@@ -141,6 +142,19 @@ impl Connection {
             Connection::Local { database, caller } => {
                 let response = request.carry_out(&database.engine(), caller).await?;
                 I::output(response).ok_or_else(Error::internal)
+            }
+        }
+    }
+
+    /// Any operation of DynamoDB, JSON in and JSON out.
+    pub async fn send(&self, operation: Operation, body: Vec<u8>) -> Result<Vec<u8>, Error> {
+        match self {
+            Connection::Remote(client) => client.send(operation.name(), body).await,
+            Connection::Local { database, caller } => {
+                let request = api::Request::decode(operation, &body)?;
+                let mut json = Vec::new();
+                database.engine().call(caller, request).await?.write_json(&mut json);
+                Ok(json)
             }
         }
     }

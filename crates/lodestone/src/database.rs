@@ -8,7 +8,7 @@ use api::{Input, Request, Response};
 use engine::{Caller, Engine, Options, Verification};
 use store::memory::MemoryStore;
 use store::{Store, StoreError};
-use store_lsm::{CACHE_BYTES, Durability, LsmStore};
+use store_lsm::{CACHE_BYTES, Durability, LsmStore, MEMTABLE_BYTES};
 use store_postgres::PostgresStore;
 
 use crate::environment::System;
@@ -28,7 +28,7 @@ pub enum Storage<'a> {
     /// In memory, until the database is dropped.
     Memory,
     /// In a folder, which is created if necessary.
-    Folder { path: &'a Path, durability: Durability, cache_bytes: u64 },
+    Folder { path: &'a Path, durability: Durability, cache_bytes: u64, memtable_bytes: u64 },
     /// In a temporary copy of a folder, which itself stays as it is.
     Scratch { path: &'a Path },
     /// In a database that speaks PostgreSQL's protocol. Without `engine`, the database is asked which one it is.
@@ -57,9 +57,9 @@ impl Storage<'_> {
         let mut folder = None;
         let store: Arc<dyn Store> = match self {
             Storage::Memory => Arc::new(MemoryStore::new()),
-            Storage::Folder { path, durability, cache_bytes } => {
-                let options =
-                    store_lsm::Options { durability, cache_bytes, address, ..store_lsm::Options::default() };
+            Storage::Folder { path, durability, cache_bytes, memtable_bytes } => {
+                let tuning = store_lsm::Tuning { memtable_bytes, ..store_lsm::Tuning::default() };
+                let options = store_lsm::Options { durability, cache_bytes, address, tuning };
                 folder.insert(Arc::new(LsmStore::open(path, options)?)).clone()
             }
             Storage::Scratch { path } => {
@@ -84,7 +84,8 @@ impl Database {
     /// loss.
     pub async fn open(folder: impl AsRef<Path>) -> Result<Database, OpenError> {
         let (path, durability) = (folder.as_ref(), Durability::Fsync);
-        let storage = Storage::Folder { path, durability, cache_bytes: CACHE_BYTES };
+        let (cache_bytes, memtable_bytes) = (CACHE_BYTES, MEMTABLE_BYTES);
+        let storage = Storage::Folder { path, durability, cache_bytes, memtable_bytes };
         Database::open_with(storage, Options::default()).await
     }
 

@@ -1,6 +1,15 @@
 //! The system: the one place where time and chance come from.
 
+use std::time::Duration;
+
 use host::Environment;
+use rustix::time::{ClockId, clock_gettime};
+
+/// The clock that goes on while the machine sleeps, without which it would wake to a date that has leapt.
+#[cfg(target_os = "linux")]
+const MONOTONIC: ClockId = ClockId::Boottime;
+#[cfg(not(target_os = "linux"))]
+const MONOTONIC: ClockId = ClockId::Monotonic;
 
 /// Real time and real chance.
 pub struct System;
@@ -14,6 +23,15 @@ impl Environment for System {
     fn now_us(&self) -> u64 {
         let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
         now.map_or(0, |now| now.as_secs() * 1_000_000 + u64::from(now.subsec_micros()))
+    }
+
+    fn uptime(&self) -> Duration {
+        Duration::from_micros(self.monotonic_us())
+    }
+
+    fn monotonic_us(&self) -> u64 {
+        let now = clock_gettime(MONOTONIC);
+        now.tv_sec.cast_unsigned() * 1_000_000 + now.tv_nsec.cast_unsigned() / 1000
     }
 
     fn random(&self) -> u128 {

@@ -37,7 +37,7 @@ pub use engine::{Enforcement, Options};
 #[doc(hidden)]
 pub use environment::System;
 pub use item;
-pub use store_lsm::{CACHE_BYTES, Durability};
+pub use store_lsm::{CACHE_BYTES, Durability, MEMTABLE_BYTES};
 pub use store_postgres::Engine as PostgresEngine;
 
 /// The README's Rust example compiles.

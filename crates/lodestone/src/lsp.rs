@@ -1,27 +1,30 @@
 //! `lodestone lsp`: a language server for model files, on standard input and output.
 //!
 //! What a position means is decided by `model::editor`; here are only the protocol's messages. Texts come whole with
-//! each change. Findings are published when no further message waits, so that fast typing is checked once.
+//! each change. Findings are published when no further message waits, so that fast typing is checked once. A proof runs
+//! on a thread of its own (`proving.rs`), one at a time.
 
 mod answer;
 mod lines;
+mod proving;
 
 use std::collections::{BTreeSet, HashMap};
 
 use clap::Args;
+use crossbeam_channel::select;
 use lsp_server::{Connection, ErrorCode, Message, Notification, Request, RequestId, Response};
 use lsp_types::notification::{
     DidChangeTextDocument, DidCloseTextDocument, DidOpenTextDocument, Notification as _, PublishDiagnostics,
 };
 use lsp_types::request::{
-    CodeActionRequest, Completion, DocumentSymbolRequest, GotoDefinition, HoverRequest, References,
-    Request as _,
+    CodeActionRequest, CodeLensRequest, Completion, DocumentSymbolRequest, ExecuteCommand, GotoDefinition,
+    HoverRequest, References, Request as _,
 };
 use lsp_types::{
-    CodeActionKind, CodeActionOptions, CodeActionProviderCapability, CompletionOptions,
-    DidChangeTextDocumentParams, DidCloseTextDocumentParams, DidOpenTextDocumentParams, OneOf,
-    PositionEncodingKind, PublishDiagnosticsParams, ServerCapabilities, TextDocumentSyncCapability,
-    TextDocumentSyncKind, Uri,
+    CodeActionKind, CodeActionOptions, CodeActionProviderCapability, CodeLensOptions, CompletionOptions,
+    DidChangeTextDocumentParams, DidCloseTextDocumentParams, DidOpenTextDocumentParams,
+    ExecuteCommandOptions, OneOf, PositionEncodingKind, PublishDiagnosticsParams, ServerCapabilities,
+    TextDocumentSyncCapability, TextDocumentSyncKind, Uri,
 };
 use model::Source;
 use model::editor::Document;
@@ -29,7 +32,9 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
+use answer::Picture;
 use lines::{Encoding, Lines};
+use proving::{Proofs, Proving};
 
 /// Check model files in an editor: findings as you type, plans and costs, completion, quick fixes.
 ///
@@ -61,16 +66,36 @@ impl Lsp {
 
     fn serve(self, connection: &Connection) -> Result<(), String> {
         let (id, parameters) = connection.initialize_start().map_err(|error| error.to_string())?;
-        let encoding = encoding(&parameters);
+        let editor = Editor::read(&parameters);
         let server = json!({ "name": "lodestone", "version": env!("CARGO_PKG_VERSION") });
-        let answer = json!({ "capabilities": capabilities(encoding), "serverInfo": server });
+        let answer = json!({ "capabilities": capabilities(editor.encoding), "serverInfo": server });
         connection.initialize_finish(id, answer).map_err(|error| error.to_string())?;
         let pages = self.rule_pages.map(|pages| pages.trim_end_matches('/').to_owned());
-        Session { connection, encoding, pages, documents: HashMap::new(), changed: BTreeSet::new() }.run()
+        let (documents, changed) = (HashMap::new(), BTreeSet::new());
+        Session { connection, editor, pages, documents, changed, proving: Proving::default() }.run()
     }
 }
 
 /// Only this of all that an editor says of itself is needed, so the rest is not read.
+struct Editor {
+    encoding: Encoding,
+    /// Asks for lenses again when it is sent `workspace/codeLens/refresh`.
+    refreshes_lenses: bool,
+    /// Has the command `lodestone.showPicture`.
+    shows_pictures: bool,
+}
+
+impl Editor {
+    fn read(parameters: &Value) -> Editor {
+        let is_set = |pointer: &str| parameters.pointer(pointer).and_then(Value::as_bool) == Some(true);
+        Editor {
+            encoding: encoding(parameters),
+            refreshes_lenses: is_set("/capabilities/workspace/codeLens/refreshSupport"),
+            shows_pictures: is_set("/initializationOptions/showsPictures"),
+        }
+    }
+}
+
 fn encoding(parameters: &Value) -> Encoding {
     let offered = parameters.pointer("/capabilities/general/positionEncodings").and_then(Value::as_array);
     match offered
@@ -98,6 +123,11 @@ fn capabilities(encoding: Encoding) -> ServerCapabilities {
             code_action_kinds: Some(vec![CodeActionKind::QUICKFIX]),
             ..CodeActionOptions::default()
         })),
+        code_lens_provider: Some(CodeLensOptions { resolve_provider: Some(false) }),
+        execute_command_provider: Some(ExecuteCommandOptions {
+            commands: vec![proving::COMMAND.to_owned()],
+            ..ExecuteCommandOptions::default()
+        }),
         ..ServerCapabilities::default()
     }
 }
@@ -107,44 +137,54 @@ struct Open {
     document: Document,
     lines: Lines,
     version: i32,
+    /// What was proven of this text.
+    proofs: Proofs,
 }
 
 impl Open {
     fn new(uri: &Uri, version: i32, text: String, encoding: Encoding) -> Open {
         let lines = Lines::new(&text, encoding);
-        Open { document: Document::new(Source::new(uri.as_str(), text)), lines, version }
+        let document = Document::new(Source::new(uri.as_str(), text));
+        Open { document, lines, version, proofs: Proofs::default() }
     }
 }
 
 struct Session<'c> {
     connection: &'c Connection,
-    encoding: Encoding,
+    editor: Editor,
     /// Where the pages of the rules are.
     pages: Option<String>,
     documents: HashMap<String, Open>,
     /// Texts that wait to be looked at.
     changed: BTreeSet<String>,
+    proving: Proving,
 }
 
 impl Session<'_> {
     fn run(mut self) -> Result<(), String> {
-        for message in &self.connection.receiver {
+        loop {
+            let message = select! {
+                recv(self.connection.receiver) -> message => message,
+                recv(self.proving.done) -> proved => {
+                    self.proved(proved.map_err(|error| error.to_string())?)?;
+                    continue;
+                }
+            };
             match message {
-                Message::Request(request) => {
+                Ok(Message::Request(request)) => {
                     if self.connection.handle_shutdown(&request).map_err(|error| error.to_string())? {
                         return Ok(());
                     }
-                    let response = self.answer(request);
-                    self.send(response.into())?;
+                    self.answer(request)?;
                 }
-                Message::Notification(notification) => self.note(notification)?,
-                Message::Response(_) => {}
+                Ok(Message::Notification(notification)) => self.note(notification)?,
+                Ok(Message::Response(_)) => {}
+                Err(_) => return Ok(()),
             }
             if self.connection.receiver.is_empty() {
                 self.publish()?;
             }
         }
-        Ok(())
     }
 
     fn send(&self, message: Message) -> Result<(), String> {
@@ -185,7 +225,7 @@ impl Session<'_> {
     fn change(&mut self, uri: &Uri, version: i32, text: String) {
         let name = uri.as_str().to_owned();
         if self.documents.len() < DOCUMENTS_MAX || self.documents.contains_key(&name) {
-            self.documents.insert(name.clone(), Open::new(uri, version, text, self.encoding));
+            self.documents.insert(name.clone(), Open::new(uri, version, text, self.editor.encoding));
             self.changed.insert(name);
         }
     }
@@ -207,17 +247,28 @@ impl Session<'_> {
         self.send(Notification::new(N::METHOD.to_owned(), parameters).into())
     }
 
-    fn answer(&self, request: Request) -> Response {
+    fn answer(&mut self, request: Request) -> Result<(), String> {
         let Request { id, method, params } = request;
-        match method.as_str() {
+        let answer = match method.as_str() {
             HoverRequest::METHOD => self.about::<HoverRequest>(id, params, answer::hover),
             Completion::METHOD => self.about::<Completion>(id, params, answer::completions),
             GotoDefinition::METHOD => self.about::<GotoDefinition>(id, params, answer::definition),
             References::METHOD => self.about::<References>(id, params, answer::references),
             DocumentSymbolRequest::METHOD => self.about::<DocumentSymbolRequest>(id, params, answer::symbols),
             CodeActionRequest::METHOD => self.about::<CodeActionRequest>(id, params, answer::actions),
+            CodeLensRequest::METHOD if self.editor.shows_pictures => {
+                self.about::<CodeLensRequest>(id, params, answer::lenses_and_picture)
+            }
+            CodeLensRequest::METHOD => self.about::<CodeLensRequest>(id, params, answer::lenses),
+            Picture::METHOD => self.about::<Picture>(id, params, answer::picture),
+            // Its answer comes when the proof is done.
+            ExecuteCommand::METHOD => match self.prove(id.clone(), params) {
+                Ok(()) => return Ok(()),
+                Err(problem) => Response::new_err(id, ErrorCode::RequestFailed as i32, problem),
+            },
             _ => Response::new_err(id, ErrorCode::MethodNotFound as i32, format!("{method} is not served")),
-        }
+        };
+        self.send(answer.into())
     }
 
     /// A request about an open file. Nothing is known about others.

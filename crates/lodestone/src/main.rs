@@ -12,22 +12,30 @@ mod capacity;
 mod certificate;
 mod checkpoint;
 mod cloudwatch_service;
+mod command_line;
+mod completions;
+mod configuration;
 mod connection;
 mod dax_service;
+mod documents;
+mod dynamodb_local;
 mod endpoint;
 mod export;
 mod fault;
+mod health;
 mod heat;
 mod import;
 mod kinesis;
 mod lsp;
 mod mcp;
+mod memory;
 mod migrate;
 mod model;
 mod moment;
 mod neighbour;
 mod operator_token;
 mod output;
+mod parent;
 mod peer;
 mod places;
 mod progress;
@@ -40,64 +48,52 @@ mod s3_url;
 mod serve;
 mod service_host;
 mod stream;
+mod studio_outside;
 mod studio_pages;
 mod trigger_service;
 mod verify;
+mod version;
 mod wait;
 
 use std::process::ExitCode;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use clap::{Parser, Subcommand};
+use command_line::{Arguments, Command, Wanted};
 
 /// The system's allocator gives pages back and faults them in again with every block that is read from disk
 /// and dropped (`docs/performance.md`).
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
-/// A DynamoDB you can run, model and trust.
-#[derive(Parser)]
-#[command(name = "lodestone", version, arg_required_else_help = true)]
-struct Arguments {
-    #[command(subcommand)]
-    command: Command,
-}
-
-#[derive(Subcommand)]
-enum Command {
-    Access(access::Access),
-    Backup(backup::Backup),
-    Capacity(capacity::Capacity),
-    Checkpoint(checkpoint::Checkpoint),
-    Export(export::ExportTable),
-    Fault(fault::Fault),
-    Heat(heat::TableHeat),
-    Import(import::Import),
-    Lsp(lsp::Lsp),
-    Mcp(mcp::Mcp),
-    Migrate(migrate::MigrateStore),
-    Model(model::Model),
-    Region(region::Region),
-    Repair(repair::Repair),
-    Restore(restore::Restore),
-    Serve(Box<serve::Serve>),
-    Simulate(model::Simulate),
-    Stream(stream::Stream),
-    Verify(verify::Verify),
-}
-
 fn main() -> ExitCode {
-    let arguments = Arguments::parse();
-    let result = match arguments.command {
+    match Arguments::read() {
+        Ok(Wanted::Run(command)) => run(*command),
+        Ok(Wanted::Print(text)) => {
+            output::print(&text);
+            ExitCode::SUCCESS
+        }
+        Err(error) => {
+            report(&error);
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(command: Command) -> ExitCode {
+    let result = match command {
         Command::Access(access) => return access.run(),
         Command::Backup(backup) => backup.run(),
         Command::Capacity(capacity) => capacity.run(),
         Command::Checkpoint(checkpoint) => checkpoint.run(),
+        Command::Completions(completions) => completions.run(),
+        Command::Docs(documents) => documents.run(),
         Command::Export(export) => export.run(),
         Command::Fault(fault) => fault.run(),
+        Command::Health(health) => health.run(),
         Command::Heat(heat) => heat.run(),
         Command::Import(import) => import.run(),
         Command::Lsp(lsp) => lsp.run(),
+        Command::Man(man) => man.run(),
         Command::Mcp(mcp) => mcp.run(),
         Command::Migrate(migrate) => migrate.run(),
         Command::Model(model) => return model.run(),
@@ -108,6 +104,7 @@ fn main() -> ExitCode {
         Command::Simulate(simulate) => return simulate.run(),
         Command::Stream(stream) => stream.run(),
         Command::Verify(verify) => verify.run(),
+        Command::Version(version) => version.run(),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,

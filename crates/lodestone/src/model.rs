@@ -18,7 +18,7 @@ mod migrate;
 mod prices;
 mod prove;
 mod schema;
-mod simulate;
+pub mod simulate;
 
 use std::io::Read;
 use std::path::{Path, PathBuf};

@@ -98,6 +98,11 @@ pub fn print_note(text: &str) {
     let _ = writeln!(anstream::stderr(), "{}", fitted(text));
 }
 
+/// Prints what a command of the workbench found, with the version of its schema.
+pub fn print_result(value: serde_json::Value) {
+    print_json(&model::results::versioned(value));
+}
+
 pub fn print_json(value: &serde_json::Value) {
     print(&format!("{value:#}\n"));
 }

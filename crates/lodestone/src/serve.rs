@@ -21,11 +21,16 @@ use crate::autoscaling_service::{self, AutoScalingService};
 use crate::bounds::BoundArguments;
 use crate::certificate::{Certificate, TlsArguments};
 use crate::cloudwatch_service::{self, CloudWatchService};
+use crate::configuration::ConfigurationArguments;
 use crate::dax_service::{Dax, DaxArguments, DaxClusters};
+use crate::dynamodb_local::{LocalArguments, StartingLines};
 use crate::kinesis::KinesisArguments;
+use crate::memory::MemoryShares;
 use crate::neighbour::Neighbour;
+use crate::parent::ParentArguments;
 use crate::peer::{PeerArguments, ReplicationService};
-use crate::studio_pages::{self, StudioArgument, StudioPages};
+use crate::studio_outside;
+use crate::studio_pages::{self, ServedPages, StudioArgument, StudioPages};
 use crate::trigger_service::{self, TriggerService};
 use crate::{access_file, advice, environment_now, fault, operator_token, places, region};
 
@@ -75,17 +80,18 @@ pub struct Serve {
     #[arg(long, value_enum, default_value_t = DurabilityArgument::Fsync, help_heading = STORAGE)]
     durability: DurabilityArgument,
 
-    /// How much of what was read from the data folder is kept in memory, in MiB
-    #[arg(long, value_name = "MIB", default_value_t = lodestone::CACHE_BYTES >> 20,
+    /// How much of what was read from the data folder is kept in memory, in MiB [default: 64, or an eighth of less than
+    /// 512 MiB]
+    #[arg(long, value_name = "MIB",
           value_parser = clap::value_parser!(u64).range(1..=1 << 20), conflicts_with_all = ["in_memory", "postgres"],
           help_heading = STORAGE)]
-    cache: u64,
+    cache: Option<u64>,
 
     /// How much memory compressed copies of large vector indexes may take, in MiB; 0 for none: then a search reads all
-    /// rows, or all of a partition
-    #[arg(long, value_name = "MIB", default_value_t = 256, value_parser = clap::value_parser!(u64).range(0..=1 << 20),
+    /// rows, or all of a partition [default: 256, or an eighth of less than 2 GiB]
+    #[arg(long, value_name = "MIB", value_parser = clap::value_parser!(u64).range(0..=1 << 20),
           help_heading = STORAGE)]
-    vector_memory: u64,
+    vector_memory: Option<u64>,
 
     /// From how many rows on an index, or a partition of it, is copied
     #[arg(long, value_name = "ROWS", default_value_t = 5_000, hide = true)]
@@ -210,10 +216,24 @@ pub struct Serve {
     #[arg(long, value_name = "MIB", help_heading = STORAGE)]
     change_log_max: Option<u64>,
 
+    #[command(flatten)]
+    local: LocalArguments,
+
+    #[command(flatten)]
+    parent: ParentArguments,
+
+    #[command(flatten)]
+    configuration: ConfigurationArguments,
+
     /// The studio, at /studio/: reading and writing, reading alone, or none. Where other machines can reach the
     /// server it is off unless it is asked for, and then needs the token that the ready line shows
     #[arg(long, value_enum, value_name = "MODE", help_heading = STUDIO)]
     studio: Option<StudioArgument>,
+
+    /// Let the studio connect to AWS with the profiles of ~/.aws. Where the studio asks for its token it always may;
+    /// elsewhere every user of this machine can open it
+    #[arg(long, help_heading = STUDIO)]
+    studio_profiles: bool,
 
     /// The folder of the studio's model files; made when the first is saved
     #[arg(long, value_name = "DIR", default_value = "lodestone-models", help_heading = STUDIO)]
@@ -298,15 +318,16 @@ impl Serve {
         }
         let services = Services::open(&database, self.trigger_options()).await?;
         let requests = Arc::<studio::Watch>::default();
-        let studio = self.studio(&database, address, requests.clone());
         let url = format!("{}://{address}", self.scheme());
-        let studio_address = studio.as_ref().map(|studio| studio.address(&url));
-        let administrator = Administrator::new(database.clone(), self.folder_obstacle(), requests);
+        let administrator = Administrator::new(database.clone(), self.folder_obstacle(), requests.clone());
         let handed_over = administrator.handed_over();
         let verification = access.zip(self.access.clone()).map(|(loaded, path)| server::Verification {
             authority: loaded.into_authority(path),
             now: environment_now,
         });
+        let outside = studio_outside::outside(verification.clone(), self.offers_profiles(address));
+        let studio = self.studio(&database, address, requests.clone(), outside);
+        let studio_address = studio.as_ref().map(|studio| studio.address(&url));
         let operator = match &verification {
             Some(_) => None,
             None => operator_verification(),
@@ -328,6 +349,7 @@ impl Serve {
             ..self.server_options(studio, &services, administrator)
         };
         server_options.region = self.peers.region();
+        self.local.set(&mut server_options);
         server_options.neighbours.push(Arc::new(ReplicationService(database.engine())));
         let clusters = DaxClusters { cluster, since: environment_now() };
         server_options.neighbours.push(Arc::new(Neighbour(Arc::new(clusters))));
@@ -336,14 +358,17 @@ impl Serve {
         let server = server.map_err(|error| format!("can't listen on {address}: {error}"))?;
         // Before the ready line: a script that reads it may stop the process at once.
         let stop = stop_signal().map_err(|error| format!("can't listen for signals: {error}"))?;
+        let parent_ended = self.parent.ended();
         let stop = async move {
             tokio::select! {
                 () = stop => {}
+                () = parent_ended => {}
                 () = handed_over.notified() => {}
             }
         };
         let trust = certificate.as_ref().and_then(Certificate::how_to_trust);
         let dax_address = cluster.map(|cluster| cluster.url());
+        self.announce_as_local(address);
         announce(
             &url,
             &self.storage_name(),
@@ -415,7 +440,7 @@ impl Serve {
             limits,
             access: server::Access { hosts: hosts.collect(), origins: self.cors.clone() },
             request_id_seed: getrandom::u64().unwrap_or(1),
-            pages: studio.map(|studio| Arc::new(studio) as Arc<dyn server::Pages>),
+            pages: Some(Arc::new(ServedPages(studio))),
             neighbours: services.neighbours(),
             administration: Some(Arc::new(administrator)),
             ..server::Options::default()
@@ -423,6 +448,7 @@ impl Serve {
     }
 
     async fn open(&self, address: SocketAddr) -> Result<Arc<Database>, String> {
+        let shares = MemoryShares::of_process();
         let storage = if let Some(url) = &self.postgres {
             Storage::Postgres { url, engine: self.postgres_engine }
         } else if self.in_memory {
@@ -432,7 +458,9 @@ impl Serve {
                 DurabilityArgument::Fsync => Durability::Fsync,
                 DurabilityArgument::Os => Durability::Os,
             };
-            Storage::Folder { path: &self.data, durability, cache_bytes: self.cache << 20 }
+            let cache_bytes = self.cache.unwrap_or(shares.cache_mib) << 20;
+            let memtable_bytes = shares.memtable_bytes;
+            Storage::Folder { path: &self.data, durability, cache_bytes, memtable_bytes }
         };
         let store = storage
             .open(Some(format!("{}://{}", self.scheme(), endpoint(address))))
@@ -445,7 +473,8 @@ impl Serve {
             capacity: self.capacity.into(),
             time_scale: self.time_scale,
             index_delay: self.index_delay.unwrap_or_default(),
-            vector_bytes_max: usize::try_from(self.vector_memory << 20).unwrap_or(usize::MAX),
+            vector_bytes_max: usize::try_from(self.vector_memory.unwrap_or(shares.vectors_mib) << 20)
+                .unwrap_or(usize::MAX),
             vector_rows_min: self.vector_rows_min,
             expiry_delay: Duration::from_secs(self.ttl_delay),
             replication_delay: self.replication_delay.unwrap_or_default(),
@@ -474,12 +503,19 @@ impl Serve {
         }
     }
 
+    /// Without a token, every user of this machine can open the studio: they get the profiles of the server's user only
+    /// if that user says so.
+    fn offers_profiles(&self, address: SocketAddr) -> bool {
+        self.studio_profiles || self.access.is_some() || !address.ip().is_loopback()
+    }
+
     /// None if it is off.
     fn studio(
         &self,
         database: &Database,
         address: SocketAddr,
         watch: Arc<studio::Watch>,
+        outside: Arc<dyn studio::Outside>,
     ) -> Option<StudioPages> {
         let mode = studio_pages::mode(self.studio, address)?;
         let options = studio::Options {
@@ -492,8 +528,24 @@ impl Serve {
                 .collect(),
             storage: self.storage_name(),
             models: (!self.in_memory).then(|| self.models.clone()),
+            outside: Some(outside),
         };
         Some(StudioPages::new(database.engine(), options, watch))
+    }
+
+    /// Says what programs wait for that start DynamoDB Local.
+    fn announce_as_local(&self, address: SocketAddr) {
+        if !self.local.is_like_local() {
+            return;
+        }
+        let lines = StartingLines {
+            port: address.port(),
+            folder: (!self.in_memory).then_some(&self.data),
+            is_shared: self.local.is_shared(),
+            is_delayed: self.state_delay > 0,
+            cors: &self.cors,
+        };
+        crate::output::print(&lines.text());
     }
 
     /// Why there is no folder to copy, if there is none.

@@ -70,8 +70,8 @@ impl Rows for OfEngine {
 
 /// The time, and the system's random numbers.
 pub enum Clock {
-    /// Real time.
-    System,
+    /// The date of the database.
+    OfEngine(Arc<Engine>),
     /// The time that capacity goes by, which may run faster.
     OfCapacity(Arc<Engine>),
 }
@@ -79,7 +79,7 @@ pub enum Clock {
 impl Environment for Clock {
     fn now_ms(&self) -> u64 {
         match self {
-            Clock::System => lodestone::System.now_ms(),
+            Clock::OfEngine(engine) => engine.date_us() / 1000,
             Clock::OfCapacity(engine) => engine.usage().now().ms,
         }
     }
@@ -90,7 +90,7 @@ impl Environment for Clock {
 
     fn sleep(&self, time: Duration) -> Sleep {
         let scale = match self {
-            Clock::System => 1,
+            Clock::OfEngine(_) => 1,
             Clock::OfCapacity(engine) => engine.usage().time_scale(),
         };
         // Never without a pause, however fast the clock runs.

@@ -20,8 +20,9 @@ use crate::service_host::{Clock, OfEngine, caller};
 
 /// Starts the triggers of a database.
 pub async fn open(engine: Arc<Engine>, options: Options) -> Result<Arc<TriggerService>, String> {
+    let clock = Arc::new(Clock::OfEngine(engine.clone()));
     let database = Arc::new(OfEngine(engine));
-    let opened = Triggers::open(options, database.clone(), database, Arc::new(Clock::System)).await;
+    let opened = Triggers::open(options, database.clone(), database, clock).await;
     let triggers = opened.map_err(|error| format!("can't start the triggers: {error}"))?;
     Ok(Arc::new(Neighbour(Arc::new(triggers))))
 }

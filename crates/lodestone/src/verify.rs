@@ -51,7 +51,14 @@ impl Verify {
             "{} tables, {} items, {} index rows: {} faults",
             found.tables, found.items, found.index_rows, found.faults
         );
-        if found.faults == 0 { Ok(()) } else { Err("the data is damaged; restore it from a copy".into()) }
+        match (found.faults, &self.postgres) {
+            (0, _) => Ok(()),
+            (_, None) => Err(
+                "the data is damaged. `lodestone repair` makes indexes again; restore the rest from a copy"
+                    .into(),
+            ),
+            (_, Some(_)) => Err("the data is damaged; restore it from a copy".into()),
+        }
     }
 
     /// A folder is opened as a server would, in a temporary copy. A database that servers share is only read.

@@ -2,16 +2,19 @@
 
 use lsp_types::{
     CodeAction, CodeActionKind, CodeActionOrCommand, CodeActionParams, CodeActionResponse, CodeDescription,
-    CompletionItem, CompletionItemKind, CompletionParams, CompletionResponse, CompletionTextEdit, Diagnostic,
-    DiagnosticRelatedInformation, DiagnosticSeverity, DocumentSymbol, DocumentSymbolParams,
-    DocumentSymbolResponse, GotoDefinitionParams, GotoDefinitionResponse, Hover, HoverContents, HoverParams,
-    Location, MarkupContent, MarkupKind, NumberOrString, ReferenceParams, SymbolKind,
-    TextDocumentPositionParams, TextEdit, Uri, WorkspaceEdit,
+    CodeLens, CodeLensParams, Command, CompletionItem, CompletionItemKind, CompletionParams,
+    CompletionResponse, CompletionTextEdit, Diagnostic, DiagnosticRelatedInformation, DiagnosticSeverity,
+    DocumentSymbol, DocumentSymbolParams, DocumentSymbolResponse, GotoDefinitionParams,
+    GotoDefinitionResponse, Hover, HoverContents, HoverParams, Location, MarkupContent, MarkupKind,
+    NumberOrString, ReferenceParams, SymbolKind, TextDocumentIdentifier, TextDocumentPositionParams,
+    TextEdit, Uri, WorkspaceEdit,
 };
 use model::editor::{CompletionKind, NameKind, QuickFix, Symbol};
 use model::{Level, Span, diagnostic};
+use serde::{Deserialize, Serialize};
+use serde_json::json;
 
-use super::Open;
+use super::{Open, proving};
 
 /// A request about a file.
 pub trait About {
@@ -54,6 +57,43 @@ impl About for CodeActionParams {
     }
 }
 
+impl About for CodeLensParams {
+    fn uri(&self) -> &Uri {
+        &self.text_document.uri
+    }
+}
+
+/// `lodestone/picture`: the picture of a file's model, which no method of the protocol has.
+pub enum Picture {}
+
+impl lsp_types::request::Request for Picture {
+    type Params = PictureParams;
+    type Result = Option<DrawnPicture>;
+    const METHOD: &'static str = "lodestone/picture";
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct PictureParams {
+    text_document: TextDocumentIdentifier,
+}
+
+#[derive(Serialize, Deserialize)]
+pub struct DrawnPicture {
+    svg: String,
+}
+
+impl About for PictureParams {
+    fn uri(&self) -> &Uri {
+        &self.text_document.uri
+    }
+}
+
+/// None while the text is no model.
+pub fn picture(open: &Open, _: &PictureParams) -> Option<DrawnPicture> {
+    Some(DrawnPicture { svg: model::picture::svg(open.document.model.as_ref()?) })
+}
+
 impl Open {
     fn text(&self) -> &str {
         &self.document.source.text
@@ -71,7 +111,14 @@ impl Open {
 /// `pages` is the folder of the rules' pages, to link to.
 pub fn diagnostics(open: &Open, uri: &Uri, pages: Option<&str>) -> Vec<Diagnostic> {
     let counting = open.document.diagnostics.iter().filter(|one| one.allowed.is_none());
-    counting.map(|one| diagnostic(open, uri, pages, one)).collect()
+    let of_proofs = open.proofs.failures().map(|(span, message)| Diagnostic {
+        range: open.range(shown(open.text(), span)),
+        severity: Some(DiagnosticSeverity::ERROR),
+        source: Some("lodestone prove".to_owned()),
+        message,
+        ..Diagnostic::default()
+    });
+    counting.map(|one| diagnostic(open, uri, pages, one)).chain(of_proofs).collect()
 }
 
 fn diagnostic(open: &Open, uri: &Uri, pages: Option<&str>, found: &model::Diagnostic) -> Diagnostic {
@@ -209,4 +256,39 @@ fn action(open: &Open, uri: &Uri, cured: Diagnostic, fix: QuickFix) -> CodeActio
         is_preferred: fix.cures.then_some(true),
         ..CodeAction::default()
     }
+}
+
+/// The price of the file; above each pattern its request and price, and a command that proves it.
+pub fn lenses(open: &Open, params: &CodeLensParams) -> Option<Vec<CodeLens>> {
+    let uri = params.text_document.uri.as_str();
+    let lenses = open.document.lenses().into_iter().flat_map(|one| {
+        let range = open.range(one.span);
+        let title = match &one.pattern {
+            None => "prove all patterns".to_owned(),
+            Some(pattern) => open.proofs.verdict(pattern).unwrap_or("prove this pattern").to_owned(),
+        };
+        let of_pattern = one.pattern.map(|pattern| json!(pattern));
+        let arguments = [json!(uri)].into_iter().chain(of_pattern).collect();
+        // A command without a name is a text alone.
+        let commands = [
+            Command { title: one.text, ..Command::default() },
+            Command { title, command: proving::COMMAND.to_owned(), arguments: Some(arguments) },
+        ];
+        commands.map(|command| CodeLens { range, command: Some(command), data: None })
+    });
+    Some(lenses.collect())
+}
+
+/// The same for an editor that shows the model's picture.
+pub fn lenses_and_picture(open: &Open, params: &CodeLensParams) -> Option<Vec<CodeLens>> {
+    let mut lenses = lenses(open, params)?;
+    if let Some(first) = lenses.first() {
+        let command = Command {
+            title: "show the picture".to_owned(),
+            command: "lodestone.showPicture".to_owned(),
+            arguments: Some(vec![json!(params.text_document.uri.as_str())]),
+        };
+        lenses.insert(1, CodeLens { range: first.range, command: Some(command), data: None });
+    }
+    Some(lenses)
 }

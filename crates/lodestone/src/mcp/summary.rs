@@ -4,10 +4,19 @@
 use model::cost::dollars;
 use serde_json::Value;
 
+use super::tool::{Tool, ToolWork};
+
 /// Lines of a list. The structured result has all of them.
 const LINES_MAX: usize = 40;
 
-pub fn summary(command: &str, result: &Value) -> String {
+pub fn summary(tool: &Tool, result: &Value) -> String {
+    match tool.work {
+        ToolWork::Command(command) => of_command(command, result),
+        ToolWork::Operation(_) => result.to_string(),
+    }
+}
+
+fn of_command(command: &str, result: &Value) -> String {
     match command {
         "init" | "import" => text(result, "model"),
         "export" => text(result, "text"),
@@ -15,10 +24,14 @@ pub fn summary(command: &str, result: &Value) -> String {
         "check" => findings(result),
         "plan" => plan(result),
         "prove" => proof(result),
-        "cost" => format!("{} a month as declared", dollars(result["total"].as_f64().unwrap_or_default())),
+        "cost" => match result["total"].as_f64() {
+            Some(total) => format!("{} a month as declared", dollars(total)),
+            None => "not all prices are known: see `declared.missing`".to_owned(),
+        },
         "heat" => heat(result),
         "design" => design(result),
         "diff" => text(result, "text"),
+        "simulate" => simulation(result),
         "code" => text(result, "cli"),
         _ => result.to_string(),
     }
@@ -105,6 +118,21 @@ fn heat(result: &Value) -> String {
         Some(format!("{place}: {} at {load:.0} % of what a partition sustains", text(key, "key")))
     });
     lines("the busiest key of each table and index".to_owned(), hottest)
+}
+
+fn simulation(result: &Value) -> String {
+    let ways = list(&result["ways"]).map(|way| {
+        let sides = || list(&way["places"]).flat_map(|place| [&place["read"], &place["write"]]);
+        let units = |member: &str| sides().filter_map(|side| side[member].as_f64()).sum::<f64>();
+        format!(
+            "{}: {:.0} units consumed, {:.0} throttled, {} a month",
+            text(way, "way"),
+            units("consumed"),
+            units("throttled"),
+            dollars(way["price_month"].as_f64().unwrap_or_default()),
+        )
+    });
+    lines(format!("{} minutes were played", result["minutes"]), ways)
 }
 
 fn design(result: &Value) -> String {

@@ -52,7 +52,7 @@ impl Check {
         let format = if self.json { Format::Json } else { self.format };
         match format {
             Format::Text => output::print(&output::findings(source, diagnostics)),
-            Format::Json => output::print_json(&diagnostic::json(source, diagnostics)),
+            Format::Json => output::print_result(diagnostic::json(source, diagnostics)),
             Format::Sarif => {
                 let title = |rule| check::rule(rule).map_or(String::new(), |rule| rule.title.to_owned());
                 output::print_json(&diagnostic::sarif(source, diagnostics, title));

@@ -40,6 +40,10 @@ pub struct Code {
     #[arg(long, conflicts_with = "json")]
     calls: bool,
 
+    /// In Python: the types are Pydantic's models, which check what they are made from.
+    #[arg(long, conflicts_with = "json")]
+    pydantic: bool,
+
     /// Print the requests as JSON, with what they find or store on the example data.
     #[arg(long)]
     json: bool,
@@ -62,8 +66,12 @@ impl Code {
             return ExitCode::from(UNREADABLE);
         }
         if self.json {
-            output::print_json(&code::json(&model, &examples));
+            output::print_result(code::json(&model, &examples));
             return ExitCode::SUCCESS;
+        }
+        if self.pydantic && self.language != LibraryLanguage::Python.name() {
+            output::print_error("--pydantic is for --language python");
+            return ExitCode::from(UNREADABLE);
         }
         let named = LibraryLanguage::ALL.into_iter().find(|language| language.name() == self.language);
         match named {
@@ -81,6 +89,7 @@ impl Code {
         let library = library::library(model, self.pattern.as_deref());
         match self.calls {
             true => library::calls(&library, &library::example_calls(model, &library, examples), language),
+            false if self.pydantic => library::source_with_pydantic(&library),
             false => library::source(&library, language),
         }
     }

@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use clap::Args;
-use model::cost::{Bill, Cost as Costs, CostSettings, UnknownRegion, cost, dollars, number, sum};
+use model::cost::{Bill, Cost as Costs, CostSettings, Line, UnknownRegion, cost, dollars, number, sum};
 use model::facts;
 use model::plan::plan;
 
@@ -76,7 +76,7 @@ impl Cost {
 
     fn print(&self, costs: &Costs) {
         if self.json {
-            output::print_json(&serde_json::json!(costs));
+            output::print_result(serde_json::json!(costs));
             return;
         }
         summary(costs);
@@ -95,18 +95,27 @@ impl Cost {
 
 /// What it costs, in one line; the tables below show how.
 fn summary(costs: &Costs) {
-    let declared = costs.declared.total();
-    let cheapest = costs.ways.iter().min_by(|one, other| one.bill.total().total_cmp(&other.bill.total()));
-    let cheapest = cheapest.map(|way| {
-        let (mode, class, total) = (way.mode.name(), way.class, dollars(way.bill.total()));
+    let cheapest = costs.cheapest().map(|way| {
+        let (mode, class, total) = (way.mode.name(), way.class, dollars(way.bill.known()));
         format!("; the cheapest way to pay is {mode}, {class}: {total}")
     });
     let cheapest = cheapest.unwrap_or_default();
-    output::print_text(&format!(
-        "{} a month in {} as the file says{cheapest}\n",
-        dollars(declared),
-        costs.region
-    ));
+    let declared = total(&costs.declared);
+    output::print_text(&format!("{declared} a month in {} as the file says{cheapest}\n", costs.region));
+}
+
+/// A bill that lacks a price costs more than what is known.
+fn total(bill: &Bill) -> String {
+    match bill.total() {
+        Some(total) => dollars(total),
+        None if bill.known() > 0.0 => format!("at least {}", dollars(bill.known())),
+        None => "unknown".to_owned(),
+    }
+}
+
+/// Some lines of a bill; no lines may be those whose price is missing.
+fn part(bill: &Bill, lines: &[Line]) -> String {
+    if lines.is_empty() && !bill.missing.is_empty() { "unknown".to_owned() } else { dollars(sum(lines)) }
 }
 
 fn heading(text: &str) {
@@ -166,28 +175,32 @@ fn storage(costs: &Costs) {
 
 fn ways(costs: &Costs) {
     heading("Ways to pay, per month");
-    let cheapest = costs.ways.iter().map(|way| way.bill.total()).fold(f64::INFINITY, f64::min);
+    let cheapest = costs.cheapest().map(|way| way.bill.known());
     let declared = ("as the file says", "", &costs.declared);
     let all = costs.ways.iter().map(|way| (way.mode.name(), way.class, &way.bill)).chain([declared]);
     let rows = all.map(|(mode, class, bill)| {
         vec![
             mode.to_owned(),
             class.to_owned(),
-            dollars(sum(&bill.throughput)),
-            dollars(sum(&bill.storage)),
-            dollars(sum(&bill.other)),
-            dollars(bill.total()),
+            part(bill, &bill.throughput),
+            part(bill, &bill.storage),
+            part(bill, &bill.other),
+            total(bill),
             remark(bill, cheapest),
         ]
     });
     output::print_table(&["Mode", "Class", "Throughput", "Storage", "Other", "Month", ""], rows);
+    if !costs.unknown.is_empty() {
+        let unknown = costs.unknown.join(", ");
+        output::print_text(&format!("No prices are known in {} of: {unknown}.\n", costs.region));
+    }
 }
 
-fn remark(bill: &Bill, cheapest: f64) -> String {
-    match (bill.missing.is_empty(), bill.total() <= cheapest) {
-        (false, _) => format!("without {}, of which no price is known", bill.missing.join(", ")),
-        (true, true) => "cheapest".to_owned(),
-        (true, false) => String::new(),
+fn remark(bill: &Bill, cheapest: Option<f64>) -> String {
+    match bill.total() {
+        None => format!("without {}, of which no price is known", bill.missing.join(", ")),
+        Some(total) if cheapest.is_some_and(|cheapest| total <= cheapest) => "cheapest".to_owned(),
+        Some(_) => String::new(),
     }
 }
 
@@ -268,7 +281,7 @@ fn explain(costs: &Costs) {
 
 fn lines(bill: &Bill) {
     bill.lines().for_each(|line| output::print_text(&format!("  {line}\n")));
-    output::print_text(&format!("  together = {}\n", dollars(bill.total())));
+    output::print_text(&format!("  together = {}\n", total(bill)));
 }
 
 fn notes(costs: &Costs, all: bool) {

@@ -67,7 +67,7 @@ impl Design {
         match design(&model, &facts, &self.options()) {
             Ok(designed) => self.show(&designed),
             Err(problems) if self.json => {
-                output::print_json(&diagnostic::json(&source, &problems));
+                output::print_result(diagnostic::json(&source, &problems));
                 ExitCode::from(FOUND)
             }
             Err(problems) => {
@@ -93,7 +93,7 @@ impl Design {
             return ExitCode::from(UNREADABLE);
         }
         match (self.json, &self.output) {
-            (true, _) => output::print_json(&described(designed)),
+            (true, _) => output::print_result(described(designed)),
             (false, Some(_)) => report(designed),
             (false, None) => {
                 output::print(&designed.text);
@@ -126,14 +126,7 @@ fn report(designed: &Designed) {
         .iter()
         .map(|choice| vec![choice.about.clone(), choice.choice.clone(), choice.reason.clone()]);
     output::print_table(&["For", "Chosen", "Because"], rows);
-    let price = &designed.price;
-    output::print_text(&format!(
-        "\n{} a month on demand: reads {}, writes {}, storage {}.\n",
-        dollars(price.total()),
-        dollars(price.reads),
-        dollars(price.writes),
-        dollars(price.storage)
-    ));
+    output::print_text(&format!("\nOn demand {}.\n", designed.price.describe()));
     if let Some(given) = &designed.given {
         let end = match designed.given_unserved.is_empty() {
             true => ".",

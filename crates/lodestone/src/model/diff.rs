@@ -84,7 +84,7 @@ impl Diff {
     fn show(&self, migration: &Migration) -> ExitCode {
         let rehearsal = (self.rehearse && migration.obstacles.is_empty()).then(|| proof::rehearse(migration));
         match self.json {
-            true => output::print_json(&described(migration, rehearsal.as_ref())),
+            true => output::print_result(described(migration, rehearsal.as_ref())),
             false => {
                 output::print_text(&migration.text(self.explain));
                 if rehearsal.is_none() && !migration.steps.is_empty() {

@@ -36,7 +36,7 @@ impl Explain {
             return ExitCode::from(UNREADABLE);
         };
         match self.json {
-            true => output::print_json(&described(rule)),
+            true => output::print_result(described(rule)),
             false => output::print_text(rule.page),
         }
         ExitCode::SUCCESS

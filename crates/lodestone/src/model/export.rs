@@ -58,7 +58,7 @@ pub fn put(path: Option<&Path>, described: Option<Value>, text: &str, notes: &No
         return ExitCode::from(UNREADABLE);
     }
     match (described, path) {
-        (Some(described), _) => output::print_json(&described),
+        (Some(described), _) => output::print_result(described),
         (None, None) => output::print(text),
         (None, Some(path)) => output::print(&format!("{} is written\n", path.display())),
     }

@@ -7,14 +7,18 @@ use anstyle::{AnsiColor, Style};
 use clap::Args;
 use model::cost::number;
 use model::facts::Limits;
-use model::heat::{Cure, Cures, Forecast, Growing, Heat as Heats, KeyHeat, forecasts, heat, svg};
+use model::heat::{
+    Cure, Cures, Forecast, Growing, Heat as Heats, KeyHeat, WriteConflict, conflicts, forecasts, heat, svg,
+};
 use model::plan::plan;
 use serde_json::{Value, json};
 
 use super::prices::Prices;
-use super::{ModelFile, UNREADABLE, output};
+use super::{FOUND, ModelFile, UNREADABLE, output};
 
-/// Show how hot the busiest keys of a model get, what grows towards a limit, and the shards that are needed.
+/// Show how hot the busiest keys of a model get, what grows towards a limit, and the shards that are needed. The
+/// status is 1 if a key gets more than one partition sustains, or an item more transactions than it takes one after the
+/// other, 2 if the file is not a model.
 #[derive(Args)]
 #[command(after_help = "Examples:
   lodestone model heat model.yaml
@@ -49,12 +53,14 @@ const KEY_WIDTH_MAX: usize = 44;
 impl ModelHeat {
     pub fn run(self) -> ExitCode {
         match self.show() {
-            Ok(()) => ExitCode::SUCCESS,
+            Ok(0) => ExitCode::SUCCESS,
+            Ok(_) => ExitCode::from(FOUND),
             Err(status) => status,
         }
     }
 
-    fn show(&self) -> Result<(), ExitCode> {
+    /// Returns how many keys are too hot, and how many items are asked for more transactions than they take.
+    fn show(&self) -> Result<usize, ExitCode> {
         let model = self.file.model()?;
         let facts = self.prices.facts()?;
         let limits = &facts.limits;
@@ -63,19 +69,25 @@ impl ModelHeat {
         let heats = heat(&model, &plans, limits, headroom);
         let cures = Cures::new(&model, &plans, &facts, headroom);
         let forecasts = forecasts(&model, limits);
+        let conflicts = conflicts(&model, limits);
         if let Some(path) = &self.svg {
             self.draw(path, &svg(&model.name.value, &heats, limits))?;
         }
         match self.json {
-            true => output::print_json(&json!({
+            true => output::print_result(json!({
                 "headroom": headroom,
                 "heat": heats,
                 "cures": cures_of_all(&heats, &cures),
                 "forecasts": forecasts,
+                "conflicts": conflicts,
             })),
-            false => self.print(&heats, &cures, &forecasts, limits),
+            false => {
+                self.print(&heats, &cures, limits);
+                meetings(&conflicts, limits);
+                grows(&forecasts);
+            }
         }
-        Ok(())
+        Ok(too_hot(&heats) + conflicts.iter().filter(|one| one.is_beyond()).count())
     }
 
     fn draw(&self, path: &PathBuf, picture: &str) -> Result<(), ExitCode> {
@@ -85,7 +97,7 @@ impl ModelHeat {
         })
     }
 
-    fn print(&self, heats: &[Heats], cures: &Cures<'_>, forecasts: &[Forecast], limits: &Limits) {
+    fn print(&self, heats: &[Heats], cures: &Cures<'_>, limits: &Limits) {
         output::print_text(&format!(
             "Busiest keys, hour by hour, against {} WCU and {} RCU of one partition (█ all of it, ▲ beyond)\n",
             number(limits.partition_write_units),
@@ -94,14 +106,13 @@ impl ModelHeat {
         for heat in heats.iter().filter(|heat| !heat.keys.is_empty()) {
             self.source(heat, cures, limits);
         }
-        let hot = heats.iter().flat_map(|heat| &heat.keys).filter(|key| key.is_too_hot()).count();
+        let hot = too_hot(heats);
         let verdict = match hot {
             0 => "\nNo key is beyond what one partition sustains.\n".to_owned(),
             1 => "\nOne key is beyond what one partition sustains.\n".to_owned(),
             _ => format!("\n{hot} keys are beyond what one partition sustains.\n"),
         };
         output::print_text(&verdict);
-        grows(forecasts);
     }
 
     /// How much of a key there is room for beside its load.
@@ -130,6 +141,11 @@ impl ModelHeat {
             ));
         }
     }
+}
+
+/// How many keys get more than one partition sustains.
+fn too_hot(heats: &[Heats]) -> usize {
+    heats.iter().flat_map(|heat| &heat.keys).filter(|key| key.is_too_hot()).count()
 }
 
 /// The name and the load, then the day as a picture, then what it means.
@@ -193,6 +209,28 @@ fn remark(key: &KeyHeat) -> String {
     let from: Vec<&str> = key.from.iter().map(|one| one.pattern.as_str()).collect();
     let from = format!("from {}", from.join(", "));
     if shards.is_empty() { from } else { format!("{shards}; {from}") }
+}
+
+/// Items on which transactions meet.
+fn meetings(conflicts: &[WriteConflict], limits: &Limits) {
+    if conflicts.is_empty() {
+        return;
+    }
+    output::print_text("\nTransactions that meet on one item\n");
+    let rows = conflicts.iter().map(|one| {
+        vec![
+            one.key.clone(),
+            units(one.transactions.peak()),
+            units(one.most),
+            format!("{:.0} %", one.cancelled * 100.0),
+            one.patterns.join(", "),
+        ]
+    });
+    output::print_table(&["Item", "A second", "It takes", "Cancelled", "From"], rows);
+    let milliseconds = number(limits.transaction_seconds * 1_000.0);
+    output::print_text(&format!(
+        "Cancelled: the share that finds another transaction under way, without retries, if one takes {milliseconds} ms.\n"
+    ));
 }
 
 /// Items that grow or are already large, and collections that have a limit or are larger than a GB.

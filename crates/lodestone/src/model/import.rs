@@ -24,7 +24,7 @@ pub struct ImportFile {
     path: Option<PathBuf>,
 
     /// Its format; recognised by its content by default.
-    #[arg(long, value_name = "FORMAT", value_parser = format_named)]
+    #[arg(long, alias = "format", value_name = "FORMAT", value_parser = format_named)]
     from: Option<&'static Format>,
 
     /// Read this table of a database instead: its description and a sample of its items, from all parts of it and

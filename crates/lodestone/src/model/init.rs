@@ -41,7 +41,7 @@ impl Init {
             return ExitCode::from(UNREADABLE);
         }
         match self.json {
-            true => output::print_json(&json!({ "file": path.to_string() })),
+            true => output::print_result(json!({ "file": path.to_string() })),
             false => output::print(&format!("{path} is written; next: lodestone model check {path}\n")),
         }
         ExitCode::SUCCESS

@@ -151,13 +151,16 @@ impl Learn {
         let mut has_bodies = false;
         for line in lines(open()?) {
             let line = line.map_err(unreadable)?;
-            let is_meant = line["outcome"] == "ok"
+            let has_failed = line["outcome"] == "ConditionalCheckFailedException";
+            let is_meant = (line["outcome"] == "ok" || has_failed)
                 && line["account"] == *namespace.account
                 && line["region"] == *namespace.region
                 && time(&line).is_some_and(|time| time >= since);
             if let Some(operation) = line["operation"].as_str().filter(|_| is_meant) {
                 has_bodies |= line["body"].is_object();
-                if line["body"].is_object() {
+                if line["body"].is_object() && has_failed {
+                    shapes.note_failed(operation, &line["body"], 1);
+                } else if line["body"].is_object() {
                     let answer = line["items"].as_u64().map(|items| json!({ "Count": items }));
                     shapes.note(operation, &line["body"], answer.as_ref(), 1);
                 }

@@ -1,10 +1,14 @@
 //! `lodestone model prove FILE`.
 
+use std::cell::Cell;
+use std::io::IsTerminal;
 use std::process::ExitCode;
+use std::time::{Duration, Instant};
 
 use clap::Args;
 use proof::Certificate;
 
+use super::progress::Progress;
 use super::{FOUND, ModelFile, output};
 
 /// Prove every access pattern by running it.
@@ -25,6 +29,8 @@ pub struct Prove {
     json: bool,
 }
 
+/// The time between two lines of progress where there is no terminal.
+const BETWEEN_LINES: Duration = Duration::from_secs(5);
 const GREEN: &str = "\u{1b}[32m";
 const RED: &str = "\u{1b}[31m";
 const PLAIN: &str = "\u{1b}[0m";
@@ -35,13 +41,30 @@ impl Prove {
             Ok(read) => read,
             Err(status) => return status,
         };
-        let certificate = proof::prove(&model);
+        let certificate = prove(&model);
         match self.json {
-            true => output::print_json(&certificate.json(&source)),
+            true => output::print_result(certificate.json(&source)),
             false => print(&certificate),
         }
         if certificate.is_proven() { ExitCode::SUCCESS } else { ExitCode::from(FOUND) }
     }
+}
+
+/// Shows which pattern is proven: a bar on a terminal, elsewhere a line every few seconds.
+fn prove(model: &model::Model) -> Certificate {
+    let progress = Progress::new();
+    let is_terminal = std::io::stderr().is_terminal();
+    let (done, last_line) = (Cell::new(0), Cell::new(Instant::now()));
+    let all = model.patterns.len();
+    let turn = |pattern: &str| {
+        progress.count(pattern, done.get(), all);
+        if !is_terminal && last_line.get().elapsed() >= BETWEEN_LINES {
+            last_line.set(Instant::now());
+            output::print_error(&format!("{} of {all} patterns are tried; next is {pattern}", done.get()));
+        }
+        done.set(done.get() + 1);
+    };
+    proof::prove_with(model, turn)
 }
 
 pub fn print(certificate: &Certificate) {

@@ -7,9 +7,10 @@ use anstyle::{AnsiColor, Style};
 use capacity::Access;
 use clap::Args;
 use model::cost::{Prices as RegionPrices, UnknownRegion, dollars, number};
+use model::facts::Facts;
 use model::plan::plan;
 use model::simulate::{
-    CURVES, Column, HotKey, Payment, PlaceRun, Side, Simulation, Traffic, clock, simulate, svg,
+    CURVES, Column, ConflictRun, HotKey, Payment, PlaceRun, Side, Simulation, Traffic, clock, simulate, svg,
 };
 use serde_json::{Value, json};
 
@@ -34,7 +35,7 @@ pub struct Simulate {
     file: ModelFile,
 
     /// How much traffic there is: day, flat, week, spike, launch, or a CSV file of times and rates
-    #[arg(long, value_name = "CURVE", default_value = "day")]
+    #[arg(long, value_name = "CURVE", default_value = CURVE_DEFAULT)]
     traffic: String,
 
     /// Compare ways to pay for throughput: on-demand, provisioned (with auto scaling), aws-default (what AWS's console
@@ -58,6 +59,7 @@ pub struct Simulate {
     json: bool,
 }
 
+const CURVE_DEFAULT: &str = "day";
 const CHART_COLUMNS: usize = 72;
 const CHART_ROWS: usize = 6;
 const LABEL_WIDTH: usize = 9;
@@ -71,7 +73,8 @@ fn way(text: &str) -> Result<Payment, String> {
 /// What one way to pay costs.
 struct Played {
     simulation: Simulation,
-    price: f64,
+    /// `None` if a price is not known.
+    price: Option<f64>,
 }
 
 impl Simulate {
@@ -90,26 +93,13 @@ impl Simulate {
             refuse(&format!("there are no prices for {region}; there are for {}", known.join(", ")))
         })?;
         let traffic = self.traffic(&model)?;
-        let plans: Vec<_> = model.patterns.iter().map(|pattern| plan(&model, pattern)).collect();
-        let ways = if self.compare.is_empty() { &[Payment::Declared][..] } else { &self.compare };
-        let played: Vec<Played> = ways
-            .iter()
-            .map(|way| {
-                let simulation = simulate(&model, &plans, *way, &traffic);
-                let of_place = |place: &PlaceRun| {
-                    let prices = prices.class(model.table(place.table).class);
-                    Access::BOTH.map(|access| place.side(access).price(access, prices)).iter().sum::<f64>()
-                };
-                let price = simulation.places.iter().map(of_place).sum();
-                Played { simulation, price }
-            })
-            .collect();
+        let played = played(&model, &prices, &traffic, &self.compare);
         if let Some(path) = &self.svg {
             self.draw(path, &model.name.value, &played)?;
         }
         let minutes = traffic.length_minutes();
         match self.json {
-            true => output::print_json(&report(&played, minutes)),
+            true => output::print_result(report(&played, minutes)),
             false => print(&played, minutes, &prices.region_name, self.compare.is_empty()),
         }
         Ok(())
@@ -138,6 +128,52 @@ impl Simulate {
     }
 }
 
+/// The traffic with each way to pay; as the file declares unless others are named.
+fn played(
+    model: &model::Model,
+    prices: &RegionPrices<'_>,
+    traffic: &Traffic,
+    compared: &[Payment],
+) -> Vec<Played> {
+    let plans: Vec<_> = model.patterns.iter().map(|pattern| plan(model, pattern)).collect();
+    let ways = if compared.is_empty() { &[Payment::Declared][..] } else { compared };
+    let play = |way: &Payment| {
+        let simulation = simulate(model, &plans, *way, traffic);
+        let of_place = |place: &PlaceRun| {
+            let prices = prices.class(model.table(place.table).class)?;
+            Some(Access::BOTH.map(|access| place.side(access).price(access, prices)).iter().sum::<f64>())
+        };
+        let price = simulation.places.iter().map(of_place).sum();
+        Played { simulation, price }
+    };
+    ways.iter().map(play).collect()
+}
+
+/// What the command prints with `--json`, but for the minutes: a client that asked for them would get thousands of
+/// numbers. The error says what is wrong with the input.
+pub fn answer(model: &model::Model, input: &Value) -> Result<Value, String> {
+    let facts = Facts::embedded();
+    let prices = RegionPrices::of(model, &facts, input["region"].as_str()).map_err(
+        |UnknownRegion { region, known }| {
+            format!("there are no prices for {region}; there are for {}", known.join(", "))
+        },
+    )?;
+    let curve = input["traffic"].as_str().unwrap_or(CURVE_DEFAULT);
+    let known = || CURVES.map(|(name, _)| name).join(", ");
+    let traffic =
+        Traffic::named(curve).ok_or_else(|| format!("there is no curve {curve}; there are {}", known()))?;
+    let names = input["compare"].as_array().into_iter().flatten().filter_map(Value::as_str);
+    let compared: Vec<Payment> = names.map(way).collect::<Result<_, _>>()?;
+    let mut report = report(&played(model, &prices, &traffic, &compared), traffic.length_minutes());
+    let ways = report["ways"].as_array_mut().into_iter().flatten();
+    for place in ways.flat_map(|way| way["places"].as_array_mut().into_iter().flatten()) {
+        for side in ["read", "write"] {
+            place[side].as_object_mut().and_then(|side| side.remove("minutes"));
+        }
+    }
+    Ok(report)
+}
+
 fn refuse(text: &str) -> ExitCode {
     output::print_error(text);
     ExitCode::from(UNREADABLE)
@@ -156,15 +192,15 @@ fn report(played: &[Played], minutes: usize) -> Value {
         let places: Vec<Value> = one.simulation.places.iter().map(place).collect();
         json!({
             "way": one.simulation.way.name(), "price": one.price, "price_month": one.of_month(minutes),
-            "places": places,
+            "places": places, "conflicts": one.simulation.conflicts,
         })
     };
     json!({"minutes": minutes, "ways": played.iter().map(way).collect::<Vec<_>>()})
 }
 
 impl Played {
-    fn of_month(&self, minutes: usize) -> f64 {
-        self.price * MONTH_MINUTES / minutes.max(1) as f64
+    fn of_month(&self, minutes: usize) -> Option<f64> {
+        Some(self.price? * MONTH_MINUTES / minutes.max(1) as f64)
     }
 
     /// All tables' requests, and how many of them were refused. Those of an index alone are queries of it.
@@ -212,13 +248,31 @@ fn print(played: &[Played], minutes: usize, region: &str, with_charts: bool) {
             number(requests.round()),
             format!("{} ({:.2} %)", number(refused.round()), share * 100.0),
             hottest,
-            dollars(one.price),
-            dollars(one.of_month(minutes)),
+            price(one.price),
+            price(one.of_month(minutes)),
         ]
     });
     let rows: Vec<Vec<String>> = rows.collect();
     output::print_text(&format!("\n{}, prices of {region}, throughput alone\n", length(minutes)));
     output::print_table(&["way", "requests", "throttled", "hottest key", "price", "a month"], rows);
+    played.iter().take(1).flat_map(|one| &one.simulation.conflicts).for_each(conflict);
+}
+
+fn price(amount: Option<f64>) -> String {
+    amount.map_or_else(|| "unknown".to_owned(), dollars)
+}
+
+/// Every way to pay has the same ones.
+fn conflict(one: &ConflictRun) {
+    output::print_text(&format!(
+        "Transactions meet on {} of {}: {} of {} writes are cancelled, up to {:.0} % ({})\n",
+        one.key,
+        one.table,
+        number(one.cancelled.round()),
+        number(one.requests.round()),
+        one.worst_share * 100.0,
+        one.patterns.join(", ")
+    ));
 }
 
 fn length(minutes: usize) -> String {

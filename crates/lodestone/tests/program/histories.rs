@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use engine::Engine;
-use lodestone::{CACHE_BYTES, Database, Durability, Options, Storage, System};
+use lodestone::{CACHE_BYTES, Database, Durability, MEMTABLE_BYTES, Options, Storage, System};
 use store_postgres::PostgresStore;
 use store_postgres::test_server::TestServer;
 use workload::{Connection, Workload};
@@ -54,8 +54,12 @@ async fn check_in_memory(seed: u64) {
 /// The folder's data is judged once more when it is opened again.
 async fn check_in_folder(seed: u64) {
     let folder = tempfile::tempdir().expect("a folder");
-    let storage =
-        Storage::Folder { path: folder.path(), durability: Durability::Os, cache_bytes: CACHE_BYTES };
+    let storage = Storage::Folder {
+        path: folder.path(),
+        durability: Durability::Os,
+        cache_bytes: CACHE_BYTES,
+        memtable_bytes: MEMTABLE_BYTES,
+    };
     let open = || Database::open_with(storage, Options::default());
     let database = open().await.expect("a database");
     check(&[database.engine()], seed, REQUESTS).await;

@@ -143,12 +143,13 @@ fn prices_can_be_replaced() {
 fn heat_is_shown_by_the_hour_as_json_and_as_a_picture() {
     let hot = CLEAN.replace("{tenantId}", "ALL").replace("[tenantId, name], rate: 5/s", "name, rate: 9000/s");
     let (status, text) = run("heat", &hot, &[]);
-    assert_eq!(status, 0, "{text}");
+    assert_eq!(status, 1, "a key is beyond what one partition sustains: {text}");
     let day = "▲".repeat(24);
     assert!(text.contains(&format!("  TENANT#ALL    150.0 %\n    {day}  0 WCU, 4,500 RCU\n")), "{text}");
     assert!(text.contains("needs 3 shards; from S1"), "{text}");
     let half = hot.replace("9000/s", "{ average: 1000/s, peak: 3000/s }");
-    let (_, text) = run("heat", &half, &[]);
+    let (status, text) = run("heat", &half, &[]);
+    assert_eq!(status, 0, "{text}");
     assert!(text.contains("▂▂▂▂▂▂▂▂▂▂▂▂▄▂▂▂▂▂▂▂▂▂▂▂"), "{text}");
     assert!(!text.contains('\u{1b}'), "no colours outside a terminal");
     let (_, json) = run("heat", &hot, &["--json", "--headroom", "100"]);
@@ -247,7 +248,7 @@ fn code_is_written_for_one_pattern_or_all_and_an_unknown_one_is_answered_with_th
     let library = text(&run(&["--language", "python"]));
     assert!(library.contains("def s1("), "{library}");
     let calls = text(&run(&["--language", "typescript", "--calls"]));
-    assert!(calls.contains("\"S1\": () => library.s1("), "{calls}");
+    assert!(calls.contains("\"S1\": (library) => library.s1("), "{calls}");
     let refused = run(&["--language", "cli", "--calls"]);
     assert_eq!(refused.status.code(), Some(2));
     assert_eq!(String::from_utf8(refused.stderr).expect("text"), "lodestone: cli has no functions to call\n");
