@@ -44,7 +44,8 @@ enum Store {
 
 /// What says nothing about a cluster: how the process of a folder starts and ends, and programs that no server is
 /// needed for.
-const NOT_OF_CLUSTERS: [&str; 3] = ["test_process.py", "test_language_server.py", "test_mcp.py"];
+const NOT_OF_CLUSTERS: [&str; 4] =
+    ["test_process.py", "test_language_server.py", "test_mcp.py", "test_neovim.py"];
 /// What each of several servers has for itself: faults that are on, its share of limits and what is counted of them,
 /// DAX's cache, a certificate that it makes.
 const OF_EACH_SERVER: [&str; 5] =
@@ -157,6 +158,7 @@ fn python(
 ) -> Result<()> {
     let folder = root().join("acceptance");
     tools::faketime()?;
+    tools::neovim()?;
     let python = tools::python(&folder.join("requirements.txt"))?;
     // The environment's AWS CLI and Python must be found before the system's.
     let path = std::env::var_os("PATH").unwrap_or_default();
@@ -188,8 +190,14 @@ fn javascript(
     let folder = root().join("acceptance/javascript");
     tools::node_modules(&folder)?;
     let files = options.javascript_tests(&folder.join("test"), only)?;
-    let tests =
-        NodeTests { folder: &folder, name: "javascript", width: cores(), binary, alone: &options.alone() };
+    let tests = NodeTests {
+        folder: &folder,
+        name: "javascript",
+        width: cores(),
+        binary,
+        programs: Vec::new(),
+        alone: &options.alone(),
+    };
     tests.run(files, report)
 }
 

@@ -20,8 +20,10 @@ mod damage;
 mod deny;
 mod evidence;
 mod fuzz;
+mod golden;
 mod model_migration;
 mod node_tests;
+mod package;
 mod policies;
 mod process;
 mod recovery;
@@ -30,6 +32,7 @@ mod replay;
 mod report;
 mod round_trip;
 mod rust_tests;
+mod simulate;
 mod simulation;
 mod stand_in;
 mod studio;
@@ -73,6 +76,8 @@ enum Chore {
     /// Several servers on PostgreSQL that look like one `lodestone`; for the AWS clients' tests
     #[command(hide = true)]
     StandIn(stand_in::StandInOptions),
+    /// Build what is handed out, and try it
+    Package(package::PackageOptions),
     /// Use the studio in a browser
     Studio(studio::StudioOptions),
     /// Kill the binary under load, again and again, and look for lost or invented writes
@@ -95,8 +100,15 @@ enum Chore {
     ModelMigration(model_migration::ModelMigrationOptions),
     /// Damage the files of the embedded store in every way, and look for damage that goes unnoticed
     Damage(damage::DamageOptions),
+    /// Data of every format that there has been, which later versions must be able to use
+    Golden {
+        #[command(subcommand)]
+        command: golden::GoldenCommand,
+    },
     /// Run the embedded store on a simulated disk that crashes and fails
     Simulation(simulation::SimulationOptions),
+    /// Play whole worlds in simulated time: servers, clients, and everything that goes wrong
+    Simulate(simulate::SimulateOptions),
     /// Let two evaluators of policies decide random requests, and compare
     Policies(policies::PoliciesOptions),
     /// Feed the parsers with random input
@@ -129,6 +141,7 @@ fn run(chore: Chore) -> Result<bool> {
         Chore::Advisories(options) => advisories::run(&options),
         Chore::Acceptance(options) => acceptance::run(&options, &mut report::Report::default()),
         Chore::StandIn(options) => stand_in::run(&options),
+        Chore::Package(options) => package::run(&options, &mut report::Report::default()),
         Chore::Studio(options) => studio::check(&options, &mut report::Report::default()),
         Chore::Crash(options) => crash::run(&options),
         Chore::Cluster(options) => cluster::run(&options),
@@ -140,7 +153,9 @@ fn run(chore: Chore) -> Result<bool> {
         Chore::Vectors(options) => vectors::run(&options),
         Chore::ModelMigration(options) => model_migration::run(&options),
         Chore::Damage(options) => damage::run(&options),
+        Chore::Golden { command } => golden::run(&command),
         Chore::Simulation(options) => simulation::run(&options),
+        Chore::Simulate(options) => simulate::run(&options),
         Chore::Policies(options) => policies::run(&options),
         Chore::Fuzz(options) => fuzz::run(&options),
         Chore::Bench(arguments) => bench::run(&arguments),

@@ -19,6 +19,8 @@ pub struct NodeTests<'a> {
     /// How many files run at the same time.
     pub width: usize,
     pub binary: &'a Path,
+    /// Programs that the tests call, by the variable that names them.
+    pub programs: Vec<(&'static str, PathBuf)>,
     /// The command that runs one file alone, but for its name.
     pub alone: &'a str,
 }
@@ -51,6 +53,7 @@ impl NodeTests<'_> {
         node.args(["--test", "--test-reporter=spec", "--test-reporter-destination=stdout"]);
         node.arg("--test-reporter=junit").arg(format!("--test-reporter-destination={}", junit.display()));
         node.arg(file).current_dir(self.folder).env("LODESTONE", self.binary);
+        node.envs(self.programs.iter().map(|(name, path)| (name, path)));
         node.env(evidence::VARIABLE, evidence::folder()?);
         let mut text = String::new();
         let status = command::run_by_lines(&mut node, TEST_PROGRAM_TIME_MAX, |line| {

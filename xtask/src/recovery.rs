@@ -4,7 +4,7 @@
 //! 1. Start the binary, often with a clock that is some hours ahead of the last round's, so that records become too
 //!    old and are trimmed. Find out which writes in flight happened.
 //! 2. Writers put, update and delete items, alone and in transactions, and put items that expire soon. In the meantime
-//!    the table is restored to a random second, and the binary is killed at a random moment of the copy.
+//!    the clock may leap two days ahead and come back, the table is restored to a random second, and the binary is killed at a random moment of the copy.
 //! 3. Start it again, wait for the restored table, and compare it and its indexes with the [`history`].
 
 use std::io::IsTerminal;
@@ -16,6 +16,7 @@ use ::bench::connection::Connection;
 use ::bench::server::Server;
 use anyhow::{Context, Result, ensure};
 use serde_json::{Value, json};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::task::JoinSet;
 
 use crate::victim::{Victim, call, scan, until_active};
@@ -160,6 +161,10 @@ async fn one_round(
         writers.spawn(history::write_until_cut(writer, random.u64(..), connection, history, ahead_s));
     }
     tokio::time::sleep(Duration::from_millis(random.u64(300..1500))).await;
+    // The first round leaps, so that a short campaign does, too.
+    if round == 0 || random.bool() {
+        leap_and_return(victim, &server).await?;
+    }
 
     let time_s = random_second(victim, history, random).await?;
     let target = format!("Restored-{round}");
@@ -184,6 +189,25 @@ async fn one_round(
     server.kill().await?;
     *kills += 1;
     Ok(())
+}
+
+/// Sets the clock of the server two days ahead, until the server has noticed it, and back.
+async fn leap_and_return(victim: &Victim, server: &Server) -> Result<()> {
+    victim.leap(2 * DAY_US / SECOND_US)?;
+    wait::until("the leap is noticed", async || Ok(health(server).await?.contains("\nclock: "))).await?;
+    // Some records are written while the clock is wrong.
+    tokio::time::sleep(Duration::from_millis(500)).await;
+    victim.leap(0)?;
+    wait::until("the clock is right again", async || Ok(!health(server).await?.contains("\nclock: "))).await
+}
+
+/// The whole answer of `GET /`.
+async fn health(server: &Server) -> Result<String> {
+    let mut stream = tokio::net::TcpStream::connect(server.address).await?;
+    stream.write_all(b"GET / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n").await?;
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).await?;
+    Ok(answer)
 }
 
 /// A whole second of the last day, most often one in which there were writes.

@@ -1,6 +1,6 @@
 //! `cargo xtask regions`: a global table of three Regions, each a server process of its own. Clients write in all of them
 //! while servers are killed and started again and the network between them breaks. When all is whole again, the three
-//! tables must be equal, item by item, and what last-writer-wins allows ([`history`]).
+//! tables must be equal, item by item, and what last-writer-wins allows ([`simulation::last_writer_wins`]).
 //!
 //! With `--figures` it measures instead how long a write takes to the other Region at rest, and what a replica costs
 //! ([`figures`]).
@@ -26,11 +26,12 @@ use crate::wait::{self, WAIT};
 
 mod figures;
 mod gate;
-mod history;
 
 use gate::Gate;
-use history::{Answer, RegionHistory, Write};
+use simulation::last_writer_wins::{RegionHistory, RegionWrite, WriteAnswer};
 
+/// By how much the times of two servers on one machine can differ: they count in milliseconds.
+const CLOCKS: Duration = Duration::from_millis(20);
 const REGIONS: [&str; 3] = ["us-east-1", "eu-west-1", "ap-south-1"];
 const TABLE: &str = "Everywhere";
 /// Few, so that writers of several Regions meet.
@@ -221,7 +222,7 @@ impl Campaign {
         let healed = Instant::now();
         let found = self.until_equal().await?;
         let history = self.history.lock().unwrap_or_else(PoisonError::into_inner);
-        history.check(&found)?;
+        history.check(&found, CLOCKS).map_err(anyhow::Error::msg)?;
         let (acknowledged, lost) = history.counts();
         println!(
             "regions: {acknowledged} acknowledged writes and {lost} without an answer, {} kills, {} cuts; all Regions equal \
@@ -321,13 +322,13 @@ impl Writer {
         let answer = match connection.exchange(&request).await {
             Ok((200, reply)) => {
                 let reply: Value = serde_json::from_slice(reply)?;
-                Answer::Replaced(reply["Attributes"]["v"]["S"].as_str().map(str::to_owned))
+                WriteAnswer::Replaced(reply["Attributes"]["v"]["S"].as_str().map(str::to_owned))
             }
             Ok((status, reply)) => bail!("{operation}: {status} {}", String::from_utf8_lossy(reply)),
-            Err(_) => Answer::Lost,
+            Err(_) => WriteAnswer::Lost,
         };
-        let is_open = answer != Answer::Lost;
-        let write = Write { sent, ended: self.began.elapsed(), value, answer };
+        let is_open = answer != WriteAnswer::Lost;
+        let write = RegionWrite { sent, ended: self.began.elapsed(), value, answer };
         self.history.lock().unwrap_or_else(PoisonError::into_inner).note(key, write);
         Ok(is_open)
     }

@@ -44,12 +44,15 @@ pub fn check(options: &StudioOptions, report: &mut Report) -> Result<()> {
     let mut files = node_tests::files(&stories.join("test"))?;
     let is_meant = |file: &Path| options.tests.iter().any(|test| file.ends_with(test));
     files.retain(|file| options.tests.is_empty() || is_meant(file));
+    // What the grid shows is compared with what boto3 returns.
+    let python = tools::python(&root().join("acceptance/requirements.txt"))?.join("python");
     // One browser at a time: side by side they only slow each other down.
     let tests = NodeTests {
         folder: &stories,
         name: "studio",
         width: 1,
         binary: &binary,
+        programs: vec![("PYTHON", python)],
         alone: "cargo xtask studio",
     };
     tests.run(files, report)

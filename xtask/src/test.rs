@@ -21,8 +21,8 @@ use crate::report::{Failure, Outcome, Report, Test};
 use crate::rust_tests::{self, Workspace};
 use crate::victim::now_us;
 use crate::{
-    acceptance, advisories, bench, cluster, codegen, crash, damage, deny, evidence, fuzz, recovery, regions,
-    replay, round_trip, studio, tidy, tools,
+    acceptance, advisories, bench, cluster, codegen, crash, damage, deny, evidence, fuzz, package, recovery,
+    regions, replay, round_trip, simulate, studio, tidy, tools,
 };
 
 /// How many of the slowest tests are listed.
@@ -51,7 +51,9 @@ enum Step {
     Deny,
     Advisories,
     Rust,
+    Simulate,
     Acceptance,
+    Package,
     Studio,
     Crash,
     ChangeLog,
@@ -250,12 +252,14 @@ impl Step {
             Step::Deny => deny::run(),
             Step::Advisories => advisories::run(&advisories::AdvisoriesOptions::default()),
             Step::Rust => rust(report),
+            Step::Simulate => simulate::run(&simulate::SimulateOptions::brief()),
             Step::Acceptance => {
                 let embedded = acceptance::run(&acceptance::AcceptanceOptions::default(), report);
                 let on_two_servers =
                     acceptance::run(&acceptance::AcceptanceOptions::brief_on_two_servers(), report);
                 embedded.and(on_two_servers)
             }
+            Step::Package => package::run(&package::PackageOptions::brief()?, report),
             Step::Studio => studio::check(&studio::StudioOptions::default(), report),
             Step::Crash => crash::run_brief(),
             Step::ChangeLog => change_log(),

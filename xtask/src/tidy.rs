@@ -1,10 +1,11 @@
 //! `cargo xtask tidy`: rules that the compiler does not check.
 //!
 //! A rule looks at one file and returns what is wrong with it; `layers`, `rooms` and `names` look at
-//! crates as a whole.
+//! crates as a whole, and `links` at all documents.
 //! Generated files, lock files and the services' facts are not checked.
 
 mod layers;
+mod links;
 mod names;
 mod rooms;
 mod source;
@@ -19,13 +20,14 @@ use crate::command::{program, root};
 /// The complaint, if the file breaks the rule.
 type Rule = fn(path: &str, text: &str) -> Option<String>;
 
-const RULES: [Rule; 9] = [
+const RULES: [Rule; 10] = [
     no_tab,
     clean_line_ends,
     nothing_left_to_do,
     crate_opens_with_an_account,
     no_machine_path,
     source::engine_has_one_clock_and_one_spawner,
+    source::selects_are_biased,
     source::public_items_are_documented,
     source::modules_have_one_style,
     words::words_are_plain,
@@ -40,25 +42,33 @@ pub fn run() -> Result<()> {
     complaints
         .extend(files.iter().flat_map(|path| lost_files(path, &read(path).unwrap_or_default(), &files)));
     complaints.extend(names::complaints(files.iter().filter_map(|path| Some((&**path, read(path)?)))));
+    let documents = files.iter().filter(|path| path.ends_with(".md"));
+    complaints
+        .extend(links::complaints(&all_files()?, documents.filter_map(|path| Some((&**path, read(path)?)))));
     complaints.iter().for_each(|complaint| eprintln!("{complaint}"));
     ensure!(complaints.is_empty(), "{} untidy places in {} files", complaints.len(), files.len());
     println!("{} files are tidy", files.len());
     Ok(())
 }
 
-/// The files of the tree, also those that are not committed yet.
+/// The files that rules look at.
 fn files() -> Result<Vec<String>> {
+    Ok(all_files()?.into_iter().filter(|path| is_ours(path)).collect())
+}
+
+/// The files of the tree, also those that are not committed yet.
+fn all_files() -> Result<Vec<String>> {
     let output = program("git")
         .args(["ls-files", "--cached", "--others", "--exclude-standard"])
         .output()
         .context("listing the files of the tree")?;
     ensure!(output.status.success(), "git does not list the files of the tree");
     let listed = String::from_utf8(output.stdout)?;
-    Ok(listed.lines().filter(|path| is_ours(path)).map(str::to_owned).collect())
+    Ok(listed.lines().map(str::to_owned).collect())
 }
 
 fn is_ours(path: &str) -> bool {
-    let foreign = ["/facts/", "/generated/", "/seeds/", "LICENSE-"];
+    let foreign = ["/facts/", "/generated/", "/seeds/", "/golden/folder-", "LICENSE-"];
     let extension = Path::new(path).extension().and_then(|extension| extension.to_str());
     !foreign.iter().any(|part| path.contains(part))
         && matches!(extension, Some("rs" | "toml" | "md" | "py" | "mjs" | "ts" | "tsx" | "json" | "txt"))

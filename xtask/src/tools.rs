@@ -100,6 +100,11 @@ pub fn faketime() -> Result<()> {
     if Path::new(FAKETIME).exists() { Ok(()) } else { debian(&["libfaketime"]) }
 }
 
+/// The editor that the documented setup is tried in.
+pub fn neovim() -> Result<()> {
+    if Path::new("/usr/bin/nvim").exists() { Ok(()) } else { debian(&["neovim"]) }
+}
+
 /// The browser that the studio is looked at with.
 pub fn chromium() -> Result<()> {
     if Path::new("/usr/bin/chromium").exists() { Ok(()) } else { debian(&["chromium"]) }
@@ -160,6 +165,33 @@ pub fn npm(arguments: &[&str]) -> Result<std::process::Command> {
     let mut npm = program("npm");
     npm.args(arguments).args(["--loglevel=error", "--cache"]).arg(cache()?.join("npm"));
     Ok(npm)
+}
+
+/// Buildah, podman, and runc, which runs containers also where control groups are mounted in both versions.
+pub fn containers() -> Result<()> {
+    let installed = ["/usr/bin/buildah", "/usr/bin/podman", "/usr/sbin/runc"];
+    let is_installed = installed.iter().all(|program| Path::new(program).exists());
+    if is_installed { Ok(()) } else { debian(&["buildah", "podman", "runc"]) }
+}
+
+/// What runs programs of another architecture, with its C library and binary tools. It is called as in Debian.
+pub fn emulator(architecture: &str) -> Result<()> {
+    let (gnu, plain) = match architecture {
+        "arm64" => ("aarch64-linux-gnu", "aarch64"),
+        _ => ("x86-64-linux-gnu", "x86_64"),
+    };
+    let packages = ["qemu-user-static".to_owned(), format!("libc6-{architecture}-cross")];
+    let more = [format!("libgcc-s1-{architecture}-cross"), format!("binutils-{gnu}")];
+    let packages: Vec<&str> = packages.iter().chain(&more).map(String::as_str).collect();
+    let is_installed = Path::new(&format!("/usr/bin/qemu-{plain}-static")).exists()
+        && Path::new(&format!("/usr/{plain}-linux-gnu/lib")).exists()
+        && Path::new(&format!("/usr/bin/{plain}-linux-gnu-strip")).exists();
+    if is_installed { Ok(()) } else { debian(&packages) }
+}
+
+/// What builds packages for Fedora and its relatives.
+pub fn rpm() -> Result<()> {
+    if Path::new("/usr/bin/rpmbuild").exists() { Ok(()) } else { debian(&["rpm"]) }
 }
 
 /// The C++ compiler that builds libFuzzer.

@@ -66,16 +66,30 @@ impl Victim {
     }
 
     pub async fn start(&self) -> Result<Server> {
+        self.leap(0)?;
         let log = OpenOptions::new().create(true).append(true).open(self.folder().join("server.log"))?;
         let clock = [
             format!("LD_PRELOAD={}", tools::FAKETIME),
-            format!("FAKETIME=+{}s", self.ahead_s),
+            format!("FAKETIME_TIMESTAMP_FILE={}", self.clock_file().display()),
+            "FAKETIME_CACHE_DURATION=1".to_owned(),
             "FAKETIME_DONT_FAKE_MONOTONIC=1".to_owned(),
             self.binary.display().to_string(),
         ];
         let serve = ["serve", "--host", "127.0.0.1", "--port", "0"].map(str::to_owned);
         let arguments = clock.iter().chain(&serve).chain(&self.storage).chain(&self.options);
         Server::start(Path::new("/usr/bin/env"), arguments, log.into()).await
+    }
+
+    /// Sets the clock of the server that runs ahead of the right time, which the server sees within a second.
+    pub fn leap(&self, by_s: u64) -> Result<()> {
+        // A server that reads the file while it is written must see a whole offset.
+        let new = self.clock_file().with_extension("new");
+        std::fs::write(&new, format!("+{}s\n", self.ahead_s + by_s))?;
+        Ok(std::fs::rename(new, self.clock_file())?)
+    }
+
+    fn clock_file(&self) -> PathBuf {
+        self.folder().join("clock")
     }
 
     /// What the server's clock shows, in microseconds.

@@ -3,13 +3,13 @@
 /// What only one file of the engine may do: the words in the source, the file, and what to do instead.
 const ENGINE_BANS: [(&[&str], &[&str], &str); 2] = [
     (
-        &["::spawn(", "spawn_blocking(", "spawn_local("],
+        &["::spawn(", ".spawn(", "spawn_blocking(", "spawn_local("],
         &["background.rs"],
         "start tasks through `background.rs`",
     ),
     (
         &["time::sleep(", "thread::sleep(", "Instant::now(", "SystemTime::now(", "time::interval("],
-        &["background.rs"],
+        &[],
         "take time from the environment",
     ),
 ];
@@ -27,6 +27,20 @@ pub fn engine_has_one_clock_and_one_spawner(path: &str, text: &str) -> Option<St
         let line = code_line(text, |line| words.iter().any(|word| line.contains(word)))?;
         Some(format!("line {line}: {instead}"))
     })
+}
+
+/// Crates that run in simulated worlds, which must be the same each time.
+const SIMULATED: [&str; 2] = ["crates/engine/src/", "crates/triggers/src/"];
+
+/// A `select!` looks at its branches in their order: otherwise tokio draws lots, which no seed decides.
+pub fn selects_are_biased(path: &str, text: &str) -> Option<String> {
+    if !SIMULATED.iter().any(|folder| path.starts_with(folder)) {
+        return None;
+    }
+    let lines: Vec<&str> = text.lines().map(str::trim).collect();
+    let unbiased =
+        lines.windows(2).position(|pair| pair[0].ends_with("select! {") && pair[1] != "biased;")?;
+    Some(format!("line {}: a `select!` begins with `biased;`", unbiased + 1))
 }
 
 /// A public item has a doc comment.
@@ -84,6 +98,15 @@ mod tests {
         assert_eq!(rule("crates/engine/src/background.rs", "tokio::spawn(work);\n"), None);
         assert_eq!(rule("crates/engine/src/write.rs", "// not tokio::spawn(work)\n"), None);
         assert_eq!(rule("crates/server/src/lib.rs", "tokio::spawn(work);\n"), None);
+    }
+
+    #[test]
+    fn a_select_that_draws_lots_is_found() {
+        let rule = selects_are_biased;
+        let path = "crates/engine/src/wait.rs";
+        assert!(rule(path, "tokio::select! {\n    () = one => {}\n}\n").is_some());
+        assert_eq!(rule(path, "tokio::select! {\n    biased;\n    () = one => {}\n}\n"), None);
+        assert_eq!(rule("crates/server/src/lib.rs", "tokio::select! {\n    () = one => {}\n}\n"), None);
     }
 
     #[test]

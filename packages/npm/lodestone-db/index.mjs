@@ -1,0 +1,1 @@
+export { binaryPath, environment, newAccount, startServer } from "./lib/server.cjs";

@@ -1,0 +1,1 @@
+module.exports = { preset: "lodestone-db", testMatch: ["**/*.jest.cjs"] };

@@ -1,0 +1,9 @@
+import { defineConfig } from "vitest/config";
+
+export default defineConfig({
+  test: {
+    include: ["*.vitest.mjs"],
+    globalSetup: ["lodestone-db/vitest"],
+    setupFiles: ["lodestone-db/vitest/account"],
+  },
+});

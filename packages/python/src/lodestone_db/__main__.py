@@ -1,0 +1,3 @@
+from lodestone_db import main
+
+main()
