@@ -3,7 +3,8 @@
 import asyncio
 from pathlib import Path
 
-from mcp import Client, ClientSession, StdioServerParameters
+import pytest
+from mcp import Client, ClientSession, MCPError, StdioServerParameters
 from mcp.client.stdio import stdio_client
 
 from lodestone import binary
@@ -13,9 +14,10 @@ ORDERS = MODELS / "m03-order-management.yaml"
 WITHIN_SECONDS = 120
 
 
-def run(use):
+def run(use, *options):
     async def within():
-        async with stdio_client(StdioServerParameters(command=binary(), args=["mcp"])) as (read, write):
+        server = StdioServerParameters(command=binary(), args=["mcp", *options])
+        async with stdio_client(server) as (read, write):
             async with ClientSession(read, write) as session:
                 session.server = await session.initialize()
                 await use(session)
@@ -34,9 +36,11 @@ def test_every_tool_says_what_it_takes():
     async def use(session):
         tools = (await session.list_tools()).tools
         names = {tool.name for tool in tools}
-        commands = "check plan prove cost heat design diff import export code explain init schema".split()
-        assert names == {f"model_{command}" for command in commands}
-        assert all(tool.description for tool in tools)
+        commands = "check plan prove cost heat simulate design diff import export code explain init schema".split()
+        of_database = {"table_list", "table_describe", "item_get", "item_query"}
+        assert names == {f"model_{command}" for command in commands} | of_database
+        assert all(tool.description and tool.output_schema for tool in tools)
+        assert all(tool.annotations.read_only_hint for tool in tools)
 
     run(use)
 
@@ -96,3 +100,80 @@ def test_the_example_designs_itself_and_what_is_exported_comes_back():
         assert schema["title"] == "Lodestone model"
 
     run(use)
+
+
+def test_an_argument_that_a_tool_does_not_have_is_refused():
+    async def use(session):
+        _, text, failed = await call(session, "model_check", path=str(ORDERS), strict=True)
+        assert failed and "`strict`" in text and "text, path" in text
+        _, text, failed = await call(session, "model_explain")
+        assert failed and "`rule`" in text
+
+    run(use)
+
+
+def test_a_day_is_simulated():
+    async def use(session):
+        started, _, _ = await call(session, "model_init")
+        played, text, failed = await call(
+            session, "model_simulate", text=started["model"], traffic="spike", compare=["on-demand"]
+        )
+        assert not failed and [way["way"] for way in played["ways"]] == ["on-demand"]
+        assert played["version"] == 1 and "units consumed" in text
+        _, text, failed = await call(session, "model_simulate", path=str(ORDERS), traffic="noon")
+        assert failed and "spike" in text
+
+    run(use)
+
+
+def test_tables_and_items_of_a_server_are_read(server, new_table):
+    songs = with_songs(new_table)
+
+    async def use(session):
+        listed, _, _ = await call(session, "table_list")
+        assert songs in listed["TableNames"]
+        described, _, _ = await call(session, "table_describe", table=songs)
+        assert described["Table"]["KeySchema"][0] == {"AttributeName": "artist", "KeyType": "HASH"}
+        got, _, _ = await call(session, "item_get", table=songs, key={"artist": {"S": "Nina"}, "song": {"S": "b"}})
+        assert got["Item"]["plays"] == {"N": "2"}
+        found, _, failed = await call(
+            session,
+            "item_query",
+            table=songs,
+            key_condition="artist = :artist",
+            values={":artist": {"S": "Nina"}},
+            forward=False,
+            limit=2,
+        )
+        assert not failed and [item["song"]["S"] for item in found["Items"]] == ["c", "b"]
+        assert found["LastEvaluatedKey"] == {"artist": {"S": "Nina"}, "song": {"S": "b"}}
+        _, text, failed = await call(session, "table_describe", table="nowhere")
+        assert failed and "not found" in text
+
+    run(use, "--endpoint-url", server.endpoint)
+
+
+def test_an_item_is_written_only_if_that_is_allowed_and_its_condition_holds(server, new_table):
+    songs = with_songs(new_table)
+    item = {"artist": {"S": "Nina"}, "song": {"S": "d"}}
+    new = {"table": songs, "item": item, "condition": "attribute_not_exists(artist)"}
+
+    async def refused(session):
+        with pytest.raises(MCPError, match="--allow-writes"):
+            await session.call_tool("item_put", new)
+
+    async def allowed(session):
+        _, _, failed = await call(session, "item_put", **new)
+        assert not failed
+        _, text, failed = await call(session, "item_put", **new)
+        assert failed and text.startswith("The conditional request failed")
+
+    run(refused, "--endpoint-url", server.endpoint)
+    run(allowed, "--endpoint-url", server.endpoint, "--allow-writes")
+
+
+def with_songs(new_table):
+    table = new_table(artist="S", song="S")
+    for plays, song in enumerate("abc", start=1):
+        table.put_item(Item={"artist": "Nina", "song": song, "plays": plays})
+    return table.name

@@ -17,9 +17,9 @@ const packages = fileURLToPath(new URL("../node_modules/", import.meta.url));
 const folder = mkdtempSync(`${packages}.model-library-`);
 after(() => rmSync(folder, { recursive: true }));
 
-const everyKind = fileURLToPath(new URL("../../models/every-kind.yaml", import.meta.url));
+const ownModel = (name) => fileURLToPath(new URL(`../../models/${name}.yaml`, import.meta.url));
 const examples = readdirSync(models).filter((name) => name.endsWith(".yaml"));
-const paths = [...examples.map((name) => `${models}${name}`), everyKind];
+const paths = [...examples.map((name) => `${models}${name}`), ownModel("every-kind"), ownModel("photo-likes")];
 const libraryName = (path) => readFileSync(path, "utf8").match(/^model: (\S+)/m)[1].replaceAll("-", "_");
 
 for (const path of paths) {
@@ -51,6 +51,11 @@ test("the compiler finds nothing wrong with any of the modules", () => {
     assert.fail(error.stdout);
   }
 });
+
+// The class with the patterns.
+function classOf(module) {
+  return Object.values(module).find((one) => /^class\b/.test(String(one)) && one.name !== "ConditionFailed");
+}
 
 // All records of a result, of one entity or of several.
 function records(answer) {
@@ -93,21 +98,50 @@ async function contents(tables) {
 for (const path of paths) {
   test(`the functions of ${libraryName(path)} find and leave what the patterns mean`, async () => {
     const { calls } = await import(`${folder}/${libraryName(path)}_calls.js`);
+    const library = new (classOf(await import(`${folder}/${libraryName(path)}.js`)))();
     await withTables(path, async (tables) => {
       const examples = JSON.parse(model("code", path, "--json")).patterns.filter((one) => one.requests);
       assert.deepEqual(Object.keys(calls).sort(), examples.map(({ pattern }) => pattern).sort());
       const stored = await contents(tables);
       // A writer that draws a shard is tried at last: the counters together have one more.
       for (const example of examples.filter(({ pattern }) => pattern !== "view")) {
-        const answer = await calls[example.pattern]();
+        const answer = await calls[example.pattern](library);
         if (example.leaves) await checkLeft(path, example);
         else checkFound(example, answer, stored);
       }
       if (calls.view) {
         const sum = (items) => items.reduce((total, { viewCount }) => total + viewCount, 0);
-        await calls.view();
+        await calls.view(library);
         assert.equal(sum(await contents(tables)), sum(stored) + 1);
       }
     });
   });
 }
+
+test("a condition that fails has an error of its own, and pages are iterated", async () => {
+  const { ConditionFailed, PhotoLikes } = await import(`${folder}/photo_likes.js`);
+  await withTables(ownModel("photo-likes"), async (tables) => {
+    const library = new PhotoLikes();
+    const [photo] = (await contents(tables)).filter(({ SK }) => SK === "PHOTO");
+    const like = { photoId: photo.photoId, userId: "u-new", likedAt: "2026-01-01T00:00:00Z" };
+    await library.likePhoto(like);
+    const failed = (writes) => (error) => error instanceof ConditionFailed && isDeepStrictEqual(error.writes, writes);
+    await assert.rejects(library.likePhoto(like), failed([0]));
+    await assert.rejects(library.likePhoto({ ...like, photoId: "none" }), failed([1]));
+    await library.seePhoto(photo.photoId);
+    const { likes, views } = await library.photo(photo.photoId);
+    assert.deepEqual([likes, views], [photo.likes + 1, photo.views + 1]);
+  });
+  const comments = await import(`${folder}/comments.js`);
+  await withTables(`${models}m16-comments.yaml`, async () => {
+    const library = new comments.Comments();
+    await library.writePost({ title: "t", body: "b", createdAt: "2026-01-01T00:00:00Z", postId: "p-1" });
+    for (let second = 0; second < 3; second++) {
+      const createdAt = `2026-01-01T00:00:0${second}Z`;
+      await library.comment({ createdAt, commentId: `c-${second}`, text: "t", userId: "u", postId: "p-1" });
+    }
+    const pages = [];
+    for await (const page of library.commentsOnPostPages("p-1", 2)) pages.push(page.map(({ commentId }) => commentId));
+    assert.deepEqual(pages, [["c-2", "c-1"], ["c-0"]]);
+  });
+});
