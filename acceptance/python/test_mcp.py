@@ -60,8 +60,11 @@ def test_a_model_is_checked_planned_priced_and_proven():
         assert not failed and checked["readable"] and text.startswith("0 errors")
         planned, _, _ = await call(session, "model_plan", path=str(ORDERS))
         assert all(pattern["operation"] for pattern in planned["patterns"])
+        priced, text, _ = await call(session, "model_cost", text=ORDERS.read_text(), region="us-east-1")
+        assert priced["region"] == "us-east-1" and priced["total"] > 0 and "a month as declared" in text
         priced, text, _ = await call(session, "model_cost", text=ORDERS.read_text(), region="eu-west-1")
-        assert priced["region"] == "eu-west-1" and priced["total"] > 0 and "a month" in text
+        assert priced["total"] is None and priced["declared"]["known"] > 0
+        assert "without point-in-time recovery in eu-west-1, of which no price is known" in text
         heat, _, _ = await call(session, "model_heat", path=str(ORDERS))
         assert heat["heat"]
         proven, text, _ = await call(session, "model_prove", path=str(ORDERS))

@@ -24,10 +24,7 @@ fn of_command(command: &str, result: &Value) -> String {
         "check" => findings(result),
         "plan" => plan(result),
         "prove" => proof(result),
-        "cost" => match result["total"].as_f64() {
-            Some(total) => format!("{} a month as declared", dollars(total)),
-            None => "not all prices are known: see `declared.missing`".to_owned(),
-        },
+        "cost" => cost(result),
         "heat" => heat(result),
         "design" => design(result),
         "diff" => text(result, "text"),
@@ -133,6 +130,17 @@ fn simulation(result: &Value) -> String {
         )
     });
     lines(format!("{} minutes were played", result["minutes"]), ways)
+}
+
+fn cost(result: &Value) -> String {
+    let bill = &result["declared"];
+    let known = dollars(bill["known"].as_f64().unwrap_or_default());
+    let missing: Vec<&str> = list(&bill["missing"]).filter_map(Value::as_str).collect();
+    if missing.is_empty() {
+        format!("{known} a month as declared")
+    } else {
+        format!("{known} a month as declared, without {}, of which no price is known", missing.join(", "))
+    }
 }
 
 fn design(result: &Value) -> String {
