@@ -29,7 +29,7 @@ interface Tested {
 // The whole page is of one connection: another one is another page.
 export function address(id: string, as = ""): string {
   const url = new URL(root);
-  if (id) url.searchParams.set("at", id);
+  if (id) url.searchParams.set("connection", id);
   if (as) url.searchParams.set("as", as);
   return url.pathname + url.search;
 }
@@ -258,7 +258,7 @@ export function Switcher() {
             <h3 class="small">Connection</h3>
             <a class="choice" href={address("")} aria-current={connected.value ? undefined : "true"}><Mark connection={null} /><span><b>This server</b><br /><span class="muted">{location.host}{here?.signedIn && !connected.value ? `, as ${here.signedIn.name}` : ""}</span></span></a>
             {known?.connections.map((one) => <a key={one.id} class="choice" href={address(one.id)} aria-current={one.id === connected.value ? "true" : undefined}><Mark connection={one} /><span><b>{one.name}</b><br /><span class="muted">{one.profile ? `profile ${one.profile}` : one.address}</span></span>{one.readOnly && <span class="chip warn">read only</span>}</a>)}
-            {here?.hasConnections && <a href={new URL("connections", root).pathname + (connected.value ? `?at=${connected.value}` : "")}>Add or change connections</a>}
+            {here?.hasConnections && <a href={new URL("connections", root).pathname + (connected.value ? `?connection=${connected.value}` : "")}>Add or change connections</a>}
           </div>
           <form class="stack tight" onSubmit={goTo}>
             <h3 class="small">Account</h3>
@@ -282,7 +282,7 @@ export function Band() {
   return (
     <div class={`band${one.production ? " production" : ""}`} role="status">
       <b>{one.production ? "PRODUCTION" : "AWS"}</b> {one.name}{acting.value && ` · ${acting.value.split(".")[1]}`}{one.readOnly ? " · read only" : " · writes are allowed"}{one.kind === "aws" && " · reads cost money"}
-      {one.kind === "aws" && <a class="btn small right" href={new URL(`connections?at=${one.id}`, root).href}>{one.readOnly ? "Allow writes" : "End writes"}</a>}
+      {one.kind === "aws" && <a class="btn small right" href={new URL(`connections?connection=${one.id}`, root).href}>{one.readOnly ? "Allow writes" : "End writes"}</a>}
     </div>
   );
 }

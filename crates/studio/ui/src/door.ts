@@ -22,7 +22,7 @@ export const cutOff = signal(false);
 export const acting = signal(new URLSearchParams(location.search).get("as") ?? "");
 
 // The connection whose database is asked; none for this server's own.
-export const connected = signal(new URLSearchParams(location.search).get("at") ?? "");
+export const connected = signal(new URLSearchParams(location.search).get("connection") ?? "");
 
 // The server asks for its token, or for a key of its access file.
 export const locked = signal<{ message: string; signIn: boolean } | null>(null);

@@ -25,7 +25,7 @@ addEventListener("hashchange", () => (place.value = read()));
 
 export function href(path: string, query: Record<string, string | undefined> = {}): string {
   const url = new URL(path.split("/").map(encodeURIComponent).join("/"), root);
-  for (const whose of ["as", "at"]) {
+  for (const whose of ["as", "connection"]) {
     const value = place.peek().query.get(whose);
     if (value) url.searchParams.set(whose, value);
   }
@@ -54,7 +54,7 @@ export function follow(event: MouseEvent) {
   const url = new URL((link as HTMLAnchorElement).href);
   if (url.origin !== location.origin || !url.pathname.startsWith(root.pathname) || link.hasAttribute("download")) return;
   // Another account, Region or connection is another page.
-  if ((url.searchParams.get("as") ?? "") !== acting.peek() || (url.searchParams.get("at") ?? "") !== connected.peek()) return;
+  if ((url.searchParams.get("as") ?? "") !== acting.peek() || (url.searchParams.get("connection") ?? "") !== connected.peek()) return;
   event.preventDefault();
   go(url.pathname + url.search + url.hash);
 }

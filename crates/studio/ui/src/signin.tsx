@@ -11,14 +11,14 @@ export function SignIn({ onCancel }: { onCancel?: () => void }) {
   return (
     <main class="signin">
       <div class="pane-in">
-        <div class="narrow stack">
+        <div class="slim stack">
           <Logo size={36} />
           {signIn ? <ByKey /> : <ByToken />}
           {onCancel && <span><button type="button" class="btn" onClick={onCancel}>Cancel</button></span>}
         </div>
       </div>
       <aside class="pane-in aside" aria-label="Other ways in">
-        <div class="narrow stack">
+        <div class="slim stack">
           {signIn && (
             <>
               <h2>Other ways in</h2>

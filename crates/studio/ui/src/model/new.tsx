@@ -36,7 +36,7 @@ export function NewModel() {
   if (session.value?.readOnly) return <div class="page"><h1>New model</h1><p class="notice warn">Nothing can be saved here: {session.value.readOnlyWhy}.</p></div>;
   return (
     <div class="page">
-      <form class="narrow stack" onSubmit={make}>
+      <form class="slim stack" onSubmit={make}>
         <h1>New model</h1>
         <p class="muted">A model names what keys mean. It finds what is wrong with a design, proves every access pattern and says what a month costs, before there is a table.</p>
         <label class="stack tight"><b>Name</b><input class="field tall mono" required pattern="[A-Za-z0-9_\-][A-Za-z0-9_.\-]{0,99}" title="letters, digits, - and _" spellcheck={false} value={name} onInput={(event) => setName(event.currentTarget.value)} /></label>

@@ -183,23 +183,21 @@ function Work({ state }: { state: TableState }) {
   const isNarrow = width < NARROW;
   const hasPanes = panes.length > 0 && !isNarrow;
   const isOpen = state.drawer.value;
-  const base = (
-    <div class="sheet">
-      <Base state={state} onScroll={() => lines.current()} />
-    </div>
-  );
   return (
     <div class={`work${isNarrow ? " narrow" : ""}`} ref={element}>
       <div class="sides" style={{ flex: isOpen && !isNarrow ? `0 0 ${100 * withDrawer}%` : "1" }}>
-        {hasPanes ? (
+        {/* The same element with and without indexes: rows keep their focus and their place. */}
+        <div class="sides one" style={{ flex: hasPanes ? `0 0 ${100 * withPanes}%` : "1" }}>
+          <div class="sheet">
+            <Base state={state} onScroll={() => lines.current()} />
+          </div>
+        </div>
+        {hasPanes && (
           <>
-            <div class="sides one" style={{ flex: `0 0 ${100 * withPanes}%` }}>{base}</div>
             <Splitter label="Between the table and its indexes" share={withPanes} onShare={setWithPanes} onClose={() => panes.forEach((pane) => state.togglePane(pane.index))} />
             <Stack state={state} onScroll={() => lines.current()} />
             <Connections state={state} draw={lines} />
           </>
-        ) : (
-          base
         )}
       </div>
       {isOpen && !isNarrow && <Splitter label="Between the rows and the item" share={withDrawer} onShare={setWithDrawer} onClose={() => (state.drawer.value = false)} />}

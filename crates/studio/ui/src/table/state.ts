@@ -3,7 +3,7 @@
 import { batch, computed, effect, signal, untracked } from "@preact/signals";
 import { Refused, call, post } from "../door";
 import { record } from "../history";
-import { type Pattern, TableLegend, modelOf } from "../legend";
+import { type Pattern, TableLegend, filesLoaded, loadFiles, modelOf } from "../legend";
 import { adjust, place } from "../place";
 import { type IndexDescription, type TableDescription, describe, indexesOf, keyNames, partitionNames, say, session, sortNames, typeOf } from "../session";
 import { type Attribute, type Item, type Step, get, only, placed, same, text } from "../value";
@@ -165,6 +165,8 @@ export class TableState {
   private async showPlace() {
     const { query } = place.peek();
     const id = query.get("pattern");
+    // A pattern is known once its model is.
+    if (id && !filesLoaded.peek()) await loadFiles().catch(() => undefined);
     const pattern = this.model.value?.legend?.patterns.find((one) => one.id === id && one.read) ?? null;
     this.pattern.value = pattern;
     this.patternResult.value = null;
