@@ -155,6 +155,8 @@ fn colour(contender: Contender) -> &'static str {
         Contender::DynoxideOnDisk => "#e58a4e",
         Contender::Dynalite => "#7a5195",
         Contender::DynamodbLocal => "#4d7c2a",
+        Contender::Postgres => "#336791",
+        Contender::Redis => "#a41e11",
     }
 }
 

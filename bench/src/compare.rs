@@ -20,6 +20,7 @@ use crate::load::{Clients, Until};
 use crate::measurement::Measurement;
 use crate::place::Place;
 use crate::progress;
+use crate::protocol::Protocol;
 use crate::report::Report;
 use crate::server::Server;
 use crate::table;
@@ -28,7 +29,7 @@ use crate::workload::{Requests, Workload};
 /// How many rounds over the contenders a row takes.
 const ROUNDS: u32 = 3;
 
-/// Compare Lodestone, durable and in memory, with a bare server that does no work
+/// Compare Lodestone, durable and in memory, with a bare server that does no work, other emulators, PostgreSQL and Redis
 #[derive(clap::Args, Clone, Debug)]
 pub struct CompareOptions {
     /// Measure these workloads only
@@ -135,8 +136,8 @@ impl<'a> Comparison<'a> {
         let mut comparison = Comparison { options, servers: Vec::new(), measurements: Vec::new(), progress };
         for contender in contenders {
             match comparison.join(contender, places).await {
-                // A comparison with fewer peers is better than none.
-                Err(error) if !contender.is_ours() => {
+                // A comparison with fewer peers is better than none, but a try of what works is not.
+                Err(error) if !contender.is_ours() && !options.quick => {
                     eprintln!("{} is left out: {error:#}", contender.title());
                 }
                 joined => joined?,
@@ -155,13 +156,17 @@ impl<'a> Comparison<'a> {
 
     async fn load(&mut self, contender: Contender, server: &Server) -> Result<()> {
         self.progress.set_message(format!("loading {}", contender.title()));
+        let protocol = contender.protocol();
         if contender.stores() {
-            let mut connection = Connection::open(server.address).await?;
-            table::create(&mut connection, &data::table()).await?;
+            let mut connection = Connection::greet(protocol, server.address).await?;
+            match protocol {
+                Protocol::DynamoDb => table::create(&mut connection, &data::table()).await?,
+                Protocol::Postgres | Protocol::Redis => connection.exchange_all(protocol.creation()).await?,
+            }
         }
         let connections = self.options.connections.iter().copied().max().unwrap_or(1);
-        let mut clients = Clients::connect(server.address, connections).await?;
-        let requests = Requests::finished(Workload::Load, self.options.data());
+        let mut clients = Clients::connect_for(protocol, server.address, connections).await?;
+        let requests = Requests::finished(protocol, Workload::Load, self.options.data());
         let cpu_before = server.cpu_time()?;
         let outcome = clients.drive(&requests, Until::Walked).await?;
         ensure!(
@@ -181,8 +186,7 @@ impl<'a> Comparison<'a> {
 
     async fn measure(mut self) -> Result<Vec<Measurement>> {
         for workload in self.options.workloads() {
-            let requests = Requests::finished(workload, self.options.data());
-            let walks: Vec<Requests> = self.servers.iter().map(|_| requests.restarted()).collect();
+            let walks = self.walks(workload);
             for &connections in &self.options.connections {
                 let rows = self.rows(workload, connections, &walks).await?;
                 self.measurements.extend(rows);
@@ -192,7 +196,18 @@ impl<'a> Comparison<'a> {
         Ok(self.measurements)
     }
 
-    /// A row for each contender, measured in turns.
+    /// The requests for each contender; contenders of one protocol share the bytes.
+    fn walks(&self, workload: Workload) -> Vec<Requests> {
+        let mut made: Vec<Requests> = Vec::new();
+        for (contender, _) in &self.servers {
+            let protocol = contender.protocol();
+            let same = made.iter().find(|walk| walk.protocol() == protocol).map(Requests::restarted);
+            made.push(same.unwrap_or_else(|| Requests::finished(protocol, workload, self.options.data())));
+        }
+        made
+    }
+
+    /// A row for each contender that has the workload, measured in turns.
     async fn rows(
         &mut self,
         workload: Workload,
@@ -205,6 +220,9 @@ impl<'a> Comparison<'a> {
         }
         for _ in 0..ROUNDS {
             for ((row, walk), (contender, server)) in rows.iter_mut().zip(walks).zip(&self.servers) {
+                if !contender.protocol().has(workload) {
+                    continue;
+                }
                 self.progress.set_message(format!(
                     "{}, {}, {connections} connections",
                     contender.title(),
@@ -213,13 +231,16 @@ impl<'a> Comparison<'a> {
                 server.resume()?;
                 match row.take_turn(walk, server, self.options.slice()).await {
                     // A peer that failed becomes a row with an error.
-                    Err(error) if !contender.is_ours() => row.outcome.failures.record(|| error.to_string()),
+                    Err(error) if !contender.is_ours() && !self.options.quick => {
+                        row.outcome.failures.record(|| error.to_string())
+                    }
                     turn => turn.with_context(|| format!("{}: {}", contender.title(), workload.title()))?,
                 }
                 server.pause()?;
                 self.progress.inc(1);
             }
         }
+        rows.retain(|row| row.contender.protocol().has(workload));
         Ok(rows)
     }
 }

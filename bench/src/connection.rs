@@ -1,16 +1,16 @@
-//! A keep-alive HTTP/1.1 connection that does the minimum of a client: it writes prepared request bytes
-//! and reads one reply of known length. Replies without a Content-Length are refused.
+//! A connection that does the minimum of a client: it writes prepared request bytes and reads one reply. HTTP is
+//! kept alive, and a reply without a Content-Length is refused.
 
-use std::io::{Error, ErrorKind, Result};
+use std::io::{ErrorKind, Result};
 use std::net::SocketAddr;
 
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::TcpStream;
 
-/// More headers than any reply has; a reply with more is refused.
-const HEADERS_MAX: usize = 32;
+use crate::protocol::{Frame, HEADERS_MAX, Protocol, malformed};
 
 pub struct Connection<S = TcpStream> {
+    protocol: Protocol,
     stream: S,
     /// The reply being read; its storage is kept from one exchange to the next.
     buffer: Vec<u8>,
@@ -23,23 +23,41 @@ pub struct Reply<'a> {
     pub body: &'a [u8],
 }
 
-/// Where the parts of a reply are in the buffer.
-struct Frame {
-    status: u16,
-    body_start: usize,
-    body_length: usize,
-}
-
 impl Connection {
     pub async fn open(address: SocketAddr) -> Result<Connection> {
+        Connection::greet(Protocol::DynamoDb, address).await
+    }
+
+    /// Ready for requests of a protocol; the tables are there.
+    pub async fn open_for(protocol: Protocol, address: SocketAddr) -> Result<Connection> {
+        let mut connection = Connection::greet(protocol, address).await?;
+        connection.exchange_all(protocol.preparation()).await?;
+        Ok(connection)
+    }
+
+    /// Not prepared for requests yet.
+    pub async fn greet(protocol: Protocol, address: SocketAddr) -> Result<Connection> {
         let stream = TcpStream::connect(address).await?;
         stream.set_nodelay(true)?;
-        Ok(Connection::over(stream))
+        let mut connection = Connection { protocol, ..Connection::over(stream) };
+        connection.exchange_all(protocol.greeting()).await?;
+        Ok(connection)
     }
 
     /// A new connection to the same address.
     pub async fn again(&self) -> Result<Connection> {
-        Connection::open(self.address()?).await
+        Connection::open_for(self.protocol, self.address()?).await
+    }
+
+    /// Sends messages that must succeed.
+    pub async fn exchange_all(&mut self, messages: Vec<Vec<u8>>) -> Result<()> {
+        for message in messages {
+            match self.exchange(&message).await? {
+                (200, _) => {}
+                (_, body) => return Err(malformed(String::from_utf8_lossy(body))),
+            }
+        }
+        Ok(())
     }
 
     /// Where it leads to, while it is open.
@@ -51,7 +69,7 @@ impl Connection {
 impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
     /// Over a stream that is open already.
     pub fn over(stream: S) -> Connection<S> {
-        Connection { stream, buffer: Vec::with_capacity(32 * 1024) }
+        Connection { protocol: Protocol::DynamoDb, stream, buffer: Vec::with_capacity(32 * 1024) }
     }
 
     /// Sends a request and returns the status and the body of its reply.
@@ -78,7 +96,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
             if self.stream.read_buf(&mut self.buffer).await? == 0 {
                 return Err(ErrorKind::UnexpectedEof.into());
             }
-            let Some(frame) = parse_head(&self.buffer)? else { continue };
+            let Some(frame) = self.protocol.frame(&self.buffer)? else { continue };
             let missing = (frame.body_start + frame.body_length).saturating_sub(self.buffer.len());
             if missing > 0 {
                 let filled = self.buffer.len();
@@ -88,26 +106,6 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
             return Ok(frame);
         }
     }
-}
-
-/// `None` while the head is incomplete.
-fn parse_head(bytes: &[u8]) -> Result<Option<Frame>> {
-    let mut headers = [httparse::EMPTY_HEADER; HEADERS_MAX];
-    let mut response = httparse::Response::new(&mut headers);
-    let httparse::Status::Complete(body_start) = response.parse(bytes).map_err(malformed)? else {
-        return Ok(None);
-    };
-    let body_length = response
-        .headers
-        .iter()
-        .find(|header| header.name.eq_ignore_ascii_case("content-length"))
-        .and_then(|header| std::str::from_utf8(header.value).ok()?.parse().ok())
-        .ok_or_else(|| malformed("a reply without a Content-Length"))?;
-    Ok(Some(Frame { status: response.code.unwrap_or(0), body_start, body_length }))
-}
-
-fn malformed(reason: impl ToString) -> Error {
-    Error::new(ErrorKind::InvalidData, reason.to_string())
 }
 
 #[cfg(test)]

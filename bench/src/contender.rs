@@ -7,6 +7,7 @@ use anyhow::{Context, Result};
 use clap::ValueEnum;
 
 use crate::peer::Peer;
+use crate::protocol::Protocol;
 use crate::server::Server;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, ValueEnum)]
@@ -29,6 +30,10 @@ pub enum Contender {
     Dynalite,
     /// DynamoDB Local in memory
     DynamodbLocal,
+    /// PostgreSQL on disk, every commit synced: the same rows and index, by prepared statements
+    Postgres,
+    /// Redis on disk, every write synced: strings of JSON and sorted sets
+    Redis,
 }
 
 impl Contender {
@@ -44,6 +49,8 @@ impl Contender {
             Contender::DynoxideOnDisk => "dynoxide on disk",
             Contender::Dynalite => "dynalite",
             Contender::DynamodbLocal => "DynamoDB Local",
+            Contender::Postgres => "PostgreSQL",
+            Contender::Redis => "Redis",
         }
     }
 
@@ -58,6 +65,16 @@ impl Contender {
             Contender::Dynoxide | Contender::DynoxideOnDisk => Some(Peer::Dynoxide),
             Contender::Dynalite => Some(Peer::Dynalite),
             Contender::DynamodbLocal => Some(Peer::DynamodbLocal),
+            Contender::Postgres => Some(Peer::Postgres),
+            Contender::Redis => Some(Peer::Redis),
+        }
+    }
+
+    pub fn protocol(self) -> Protocol {
+        match self {
+            Contender::Postgres => Protocol::Postgres,
+            Contender::Redis => Protocol::Redis,
+            _ => Protocol::DynamoDb,
         }
     }
 
@@ -109,12 +126,14 @@ impl Places {
             Contender::Dynoxide => self.start_peer(Peer::Dynoxide, None).await,
             Contender::Dynalite => self.start_peer(Peer::Dynalite, None).await,
             Contender::DynamodbLocal => self.start_peer(Peer::DynamodbLocal, None).await,
+            Contender::Postgres => self.start_peer(Peer::Postgres, Some(&self.data.join("postgres"))).await,
+            Contender::Redis => self.start_peer(Peer::Redis, Some(&self.data.join("redis"))).await,
         };
         started.with_context(|| format!("starting {}", contender.title()))
     }
 
     async fn start_peer(&self, peer: Peer, data: Option<&Path>) -> Result<Server> {
-        let folder = self.peers.as_ref().context("peers are installed by `cargo xtask bench`")?;
+        let folder = self.peers.as_deref().context("peers are installed by `cargo xtask bench`")?;
         peer.start(folder, data).await
     }
 }

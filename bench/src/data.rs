@@ -47,25 +47,64 @@ impl Data {
     }
 
     pub fn key(self, number: u64) -> String {
-        let (customer, order) = (self.customer(number), number % QUERY_ITEMS);
-        format!(r#"{{"customer":{{"S":"{customer}"}},"order":{{"S":"ORDER#{order:04}"}}}}"#)
+        key(&self.customer(number), &sort_key(number))
     }
 
-    /// An order as DynamoDB JSON. Editions of an order differ in an attribute that is no key, so that
-    /// writing another edition changes the order and its index row in place.
+    /// Editions of an order differ in an attribute that is no key, so that writing another edition changes the order and
+    /// its index row in place.
+    pub fn order(self, number: u64, edition: u64) -> Order {
+        Order {
+            customer: self.customer(number),
+            order: sort_key(number),
+            product: self.product(number),
+            placed: (1_767_225_600 + number).to_string(),
+            amount: format!("{}.{}", 100 + edition % 100, 10 + number % 90),
+            street: format!("{:06} Long Street", number % 1_000_000),
+            note: note(number),
+        }
+    }
+
+    /// An order as DynamoDB JSON.
     pub fn item(self, number: u64, edition: u64) -> String {
-        let mut item = self.key(number);
+        let Order { customer, order, product, placed, amount, street, note } = self.order(number, edition);
+        let mut item = key(&customer, &order);
         item.pop();
-        let (product, placed, note) = (self.product(number), 1_767_225_600 + number, note(number));
-        let (pounds, pence) = (100 + edition % 100, 10 + number % 90);
-        let street = number % 1_000_000;
         // Writing to a String cannot fail.
         let _ = write!(
             item,
-            r#","product":{{"S":"{product}"}},"placed":{{"N":"{placed}"}},"state":{{"S":"SHIPPED"}},"amount":{{"N":"{pounds}.{pence}"}},"gift":{{"BOOL":true}},"tags":{{"SS":["fragile","priority"]}},"address":{{"M":{{"street":{{"S":"{street:06} Long Street"}},"city":{{"S":"Harbour Town"}}}}}},"note":{{"S":"{note}"}}}}"#
+            r#","product":{{"S":"{product}"}},"placed":{{"N":"{placed}"}},"state":{{"S":"SHIPPED"}},"amount":{{"N":"{amount}"}},"gift":{{"BOOL":true}},"tags":{{"SS":["fragile","priority"]}},"address":{{"M":{{"street":{{"S":"{street}"}},"city":{{"S":"Harbour Town"}}}}}},"note":{{"S":"{note}"}}}}"#
         );
         item
     }
+}
+
+/// What differs between orders.
+pub struct Order {
+    pub customer: String,
+    pub order: String,
+    pub product: String,
+    pub placed: String,
+    pub amount: String,
+    pub street: String,
+    pub note: &'static str,
+}
+
+impl Order {
+    /// As an application writes it that has no DynamoDB.
+    pub fn json(&self) -> String {
+        let Order { customer, order, product, placed, amount, street, note } = self;
+        format!(
+            r#"{{"customer":"{customer}","order":"{order}","product":"{product}","placed":{placed},"state":"SHIPPED","amount":{amount},"gift":true,"tags":["fragile","priority"],"address":{{"street":"{street}","city":"Harbour Town"}},"note":"{note}"}}"#
+        )
+    }
+}
+
+fn sort_key(number: u64) -> String {
+    format!("ORDER#{:04}", number % QUERY_ITEMS)
+}
+
+fn key(customer: &str, order: &str) -> String {
+    format!(r#"{{"customer":{{"S":"{customer}"}},"order":{{"S":"{order}"}}}}"#)
 }
 
 /// The table, as input of `CreateTable`.

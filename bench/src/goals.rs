@@ -16,6 +16,10 @@ const CPU_TIMES_BARE: [(Workload, f64); 6] = [
     (Workload::Batch, 60.0),
 ];
 
+/// CPU time per operation of the durable server, as a fraction of PostgreSQL's with the same rows and the same index.
+const CPU_OF_POSTGRES: [(Workload, f64); 3] =
+    [(Workload::Get, 0.75), (Workload::Query, 0.7), (Workload::Put, 0.4)];
+
 /// CPU time per operation of the durable server, as a fraction of the fastest peer's in memory.
 const CPU_OF_PEER: [(Workload, f64); 4] = [
     (Workload::Get, 1.0 / 3.0),
@@ -64,13 +68,19 @@ impl Bound {
 
 /// The goals for which both sides were measured.
 pub fn reached(report: &Report) -> Vec<Goal> {
-    let bare = CPU_TIMES_BARE.iter().filter_map(|&(workload, most)| times_bare(report, workload, most));
+    let bare = CPU_TIMES_BARE.iter().filter_map(|&(workload, most)| {
+        times(report, workload, Contender::Bare, "CPU, times the bare server", most)
+    });
     let cpu = CPU_OF_PEER.iter().filter_map(|&(workload, most)| cpu_of_peer(report, workload, most));
+    let postgres = CPU_OF_POSTGRES.iter().filter_map(|&(workload, most)| {
+        times(report, workload, Contender::Postgres, "CPU, times PostgreSQL", most)
+    });
     let rate =
         RATE_TIMES_PEER.iter().filter_map(|&(workload, least)| rate_times_peer(report, workload, least));
-    let counting =
-        CPU_TIMES_UNCOUNTED.iter().filter_map(|&(workload, most)| times_uncounted(report, workload, most));
-    bare.chain(cpu).chain(rate).chain(counting).collect()
+    let counting = CPU_TIMES_UNCOUNTED.iter().filter_map(|&(workload, most)| {
+        times(report, workload, Contender::Uncounted, "CPU, times --capacity off", most)
+    });
+    bare.chain(cpu).chain(postgres).chain(rate).chain(counting).collect()
 }
 
 /// The goal for a workload: the highest multiple of the bare server's CPU time.
@@ -78,22 +88,11 @@ pub fn times_bare_max(workload: Workload) -> Option<f64> {
     CPU_TIMES_BARE.iter().find(|(goal, _)| *goal == workload).map(|&(_, most)| most)
 }
 
-fn times_bare(report: &Report, workload: Workload, most: f64) -> Option<Goal> {
-    let durable = report.row(Contender::Durable, workload)?;
-    let bare = report.row(Contender::Bare, workload)?;
+fn times(report: &Report, workload: Workload, other: Contender, what: &str, most: f64) -> Option<Goal> {
+    let (durable, other) = (report.row(Contender::Durable, workload)?, report.row(other, workload)?);
     Some(Goal {
-        what: format!("{}: CPU, times the bare server", workload.title()),
-        measured: durable.cpu_us() / bare.cpu_us(),
-        bound: Bound::AtMost(most),
-    })
-}
-
-fn times_uncounted(report: &Report, workload: Workload, most: f64) -> Option<Goal> {
-    let durable = report.row(Contender::Durable, workload)?;
-    let uncounted = report.row(Contender::Uncounted, workload)?;
-    Some(Goal {
-        what: format!("{}: CPU, times --capacity off", workload.title()),
-        measured: durable.cpu_us() / uncounted.cpu_us(),
+        what: format!("{}: {what}", workload.title()),
+        measured: durable.cpu_us() / other.cpu_us(),
         bound: Bound::AtMost(most),
     })
 }

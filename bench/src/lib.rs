@@ -19,7 +19,8 @@
 //! workload    the requests, prepared as bytes so that the generator costs little; what a correct reply is
 //! load        closed loop: each connection sends its next request after the last reply
 //! schedule    open loop: requests are due whatever the server does
-//! connection  the minimum of a client
+//! connection  the minimum of a client; protocol: what it speaks
+//! process     other processes, as `/proc` shows them
 //! ```
 //!
 //! Generator and server share the machine: compare the rows of one run, not runs of two machines.
@@ -43,7 +44,9 @@ pub mod load;
 pub mod measurement;
 pub mod peer;
 pub mod place;
+pub mod process;
 pub mod progress;
+pub mod protocol;
 pub mod report;
 pub mod request;
 pub mod scale;

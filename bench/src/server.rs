@@ -15,7 +15,7 @@ use tokio::io::{AsyncBufReadExt, BufReader, Lines};
 use tokio::net::TcpStream;
 use tokio::process::{Child, ChildStdout, Command};
 
-use crate::progress;
+use crate::{process, progress};
 
 /// Far longer than any healthy start, recovery after a crash included, also on a machine that is ten times slower.
 const READY_WITHIN: Duration = Duration::from_secs(300);
@@ -51,7 +51,14 @@ impl Server {
         program: &Path,
         arguments: impl IntoIterator<Item = A>,
     ) -> Result<Server> {
-        let process = spawn(program, arguments, Stdio::null(), Stdio::null())?;
+        let mut command = Command::new(program);
+        command.args(arguments).stdout(Stdio::null()).stderr(Stdio::null());
+        Server::run_on(port, command).await
+    }
+
+    /// Like [`Server::start_on`], for a command that says more than its arguments.
+    pub async fn run_on(port: u16, command: Command) -> Result<Server> {
+        let process = spawned(command)?;
         let id = process.id().context("the server ended at once")?;
         let mut server = Server { process, id, address: SocketAddr::from(([127, 0, 0, 1], port)) };
         let deadline = Instant::now() + READY_WITHIN;
@@ -79,11 +86,11 @@ impl Server {
 
     /// Stops its threads, whatever they do, until [`Server::resume`].
     pub fn pause(&self) -> Result<()> {
-        self.signal(Signal::SIGSTOP)
+        self.signal_all(Signal::SIGSTOP)
     }
 
     pub fn resume(&self) -> Result<()> {
-        self.signal(Signal::SIGCONT)
+        self.signal_all(Signal::SIGCONT)
     }
 
     /// Waits until background work is done: until the server takes hardly any CPU time for a second.
@@ -104,9 +111,18 @@ impl Server {
         kill(self.pid(), signal).with_context(|| format!("sending {signal} to the server"))
     }
 
+    /// Signals the process, and then those that it has started.
+    fn signal_all(&self, signal: Signal) -> Result<()> {
+        self.signal(signal)?;
+        for child in process::children_of(self.pid().as_raw())? {
+            // One that has ended in the meantime needs no signal.
+            let _ = kill(Pid::from_raw(child), signal);
+        }
+        Ok(())
+    }
+
     fn pid(&self) -> Pid {
-        // Process ids fit into this type: the system uses it too.
-        Pid::from_raw(self.id as i32)
+        Pid::from_raw(self.id.cast_signed())
     }
 
     /// Ends the process as a power cut would: SIGKILL, without a shutdown.
@@ -114,10 +130,15 @@ impl Server {
         self.process.kill().await.context("killing the server")
     }
 
-    /// Processor time of all its threads so far, those that ended included, in user and kernel space.
+    /// Processor time of all its threads so far, and of all processes that it has started, those that ended included, in
+    /// user and kernel space.
     pub fn cpu_time(&self) -> Result<Duration> {
-        let time = clock_getcpuclockid(self.pid()).and_then(|clock| clock.now());
-        Ok(time.context("reading the processor time of the server")?.into())
+        let main = self.pid();
+        let time = cpu_time_of(main).context("reading the processor time of the server")?;
+        let of_ended = process::time_of_ended_children_of(main.as_raw())?;
+        // One that ends in between is missed.
+        let of_living = process::children_of(main.as_raw())?.into_iter().map(Pid::from_raw).map(cpu_time_of);
+        Ok(time + of_ended + of_living.filter_map(Result::ok).sum::<Duration>())
     }
 
     /// The memory it holds now.
@@ -136,20 +157,25 @@ impl Server {
     }
 }
 
+/// Of one process, to the nanosecond.
+fn cpu_time_of(process: Pid) -> nix::Result<Duration> {
+    Ok(clock_getcpuclockid(process)?.now()?.into())
+}
+
 fn spawn<A: AsRef<OsStr>>(
     program: &Path,
     arguments: impl IntoIterator<Item = A>,
     output: Stdio,
     log: Stdio,
 ) -> Result<Child> {
-    Command::new(program)
-        .args(arguments)
-        .stdin(Stdio::null())
-        .stdout(output)
-        .stderr(log)
-        .kill_on_drop(true)
-        .spawn()
-        .with_context(|| format!("starting {}", program.display()))
+    let mut command = Command::new(program);
+    command.args(arguments).stdout(output).stderr(log);
+    spawned(command)
+}
+
+fn spawned(mut command: Command) -> Result<Child> {
+    let spawned = command.stdin(Stdio::null()).kill_on_drop(true).spawn();
+    spawned.with_context(|| format!("starting {:?}", command.as_std().get_program()))
 }
 
 async fn ready(lines: &mut Lines<BufReader<ChildStdout>>) -> Result<SocketAddr> {

@@ -13,6 +13,7 @@ use clap::ValueEnum;
 use serde_json::Value;
 
 use crate::data::{Data, INDEX, QUERY_ITEMS, TABLE};
+use crate::protocol::Protocol;
 use crate::request::encode_as;
 
 const BATCH_ITEMS: u64 = 25;
@@ -92,19 +93,25 @@ impl Workload {
         data.items() / self.size()
     }
 
-    fn request(self, data: Data, place: u64) -> Vec<u8> {
+    /// What the request at a place is about.
+    pub fn touched(self, data: Data, place: u64) -> Touched {
+        let (lap, place) = (place / self.lap(data), place % self.lap(data));
+        let places = (place * self.size()..).take(self.size() as usize);
+        Touched {
+            number: stride(place, self.lap(data)),
+            edition: self as u64 * EDITIONS + lap % EDITIONS,
+            numbers: places.map(|place| stride(place, data.items())).collect(),
+        }
+    }
+
+    /// The request at a place of the walk.
+    pub fn request(self, data: Data, place: u64) -> Vec<u8> {
         encode_as(&self.slug(), self.operation(), &self.body(data, place))
     }
 
     fn body(self, data: Data, place: u64) -> String {
-        let (lap, place) = (place / self.lap(data), place % self.lap(data));
-        let number = stride(place, self.lap(data));
-        // Another edition than in the lap before, and than in any other workload.
-        let edition = self as u64 * EDITIONS + lap % EDITIONS;
-        let items = || {
-            let places = (place * self.size()..).take(self.size() as usize);
-            places.map(|place| data.item(stride(place, data.items()), edition)).collect::<Vec<_>>()
-        };
+        let Touched { number, edition, numbers } = self.touched(data, place);
+        let items = || numbers.iter().map(|&number| data.item(number, edition)).collect::<Vec<_>>();
         match self {
             Workload::Get => get(&data.key(number), false),
             Workload::ConsistentGet => get(&data.key(number), true),
@@ -118,7 +125,16 @@ impl Workload {
         }
     }
 
-    /// Whether a reply is correct.
+    /// How many items a correct reply has; `None` if it has none.
+    pub fn items_read(self) -> Option<usize> {
+        match self {
+            Workload::Get | Workload::ConsistentGet => Some(1),
+            Workload::Query | Workload::IndexQuery => Some(QUERY_ITEMS as usize),
+            _ => None,
+        }
+    }
+
+    /// Whether a reply of DynamoDB is correct.
     pub fn check(self, status: u16, body: &[u8]) -> Result<()> {
         ensure!(status == 200, "{status}: {}", String::from_utf8_lossy(body));
         let reply: Value = serde_json::from_slice(body)?;
@@ -151,6 +167,16 @@ impl Workload {
     }
 }
 
+/// What a request is about.
+pub struct Touched {
+    /// The order, or the customer or product for a query.
+    pub number: u64,
+    /// Another than in the lap before, and than in any other workload.
+    pub edition: u64,
+    /// The orders, for a request that writes several.
+    pub numbers: Vec<u64>,
+}
+
 /// Where requests come from. Clones share their position.
 pub trait Source: Clone + Send + Sync + 'static {
     fn next(&self) -> (Workload, Cow<'_, [u8]>);
@@ -162,6 +188,7 @@ pub trait Source: Clone + Send + Sync + 'static {
 /// The requests of a workload and the position in its walk.
 #[derive(Clone)]
 pub struct Requests {
+    protocol: Protocol,
     workload: Workload,
     data: Data,
     finished: Arc<[Vec<u8>]>,
@@ -171,14 +198,19 @@ pub struct Requests {
 impl Requests {
     /// Made one by one when they are sent: for tables so large that their requests would fill the memory.
     pub fn of(workload: Workload, data: Data) -> Requests {
-        Requests { workload, data, finished: Arc::default(), next: Arc::default() }
+        let protocol = Protocol::DynamoDb;
+        Requests { protocol, workload, data, finished: Arc::default(), next: Arc::default() }
     }
 
-    /// Made in advance.
-    pub fn finished(workload: Workload, data: Data) -> Requests {
+    /// Made in advance; none if the protocol has no counterpart of the workload.
+    pub fn finished(protocol: Protocol, workload: Workload, data: Data) -> Requests {
         let places = 0..EDITIONS * workload.lap(data);
-        let finished = places.map(|place| workload.request(data, place)).collect();
-        Requests { finished, ..Requests::of(workload, data) }
+        let finished = places.filter_map(|place| protocol.request(workload, data, place)).collect();
+        Requests { protocol, finished, ..Requests::of(workload, data) }
+    }
+
+    pub fn protocol(&self) -> Protocol {
+        self.protocol
     }
 
     /// How many items were touched so far; some may count several times.
@@ -325,7 +357,8 @@ mod tests {
     #[test]
     fn finished_requests_are_those_that_would_be_made() {
         let data = Data::new(100);
-        let (made, finished) = (Requests::of(Workload::Put, data), Requests::finished(Workload::Put, data));
+        let made = Requests::of(Workload::Put, data);
+        let finished = Requests::finished(Protocol::DynamoDb, Workload::Put, data);
         assert!((0..2 * data.items()).all(|_| made.next() == finished.next()));
         assert!(finished.is_walked() && !finished.restarted().is_walked());
     }

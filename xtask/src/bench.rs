@@ -3,7 +3,8 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use anyhow::Result;
+use ::bench::peer::Peer;
+use anyhow::{Context, Result};
 
 use crate::command::{self, program};
 
@@ -22,9 +23,14 @@ pub fn run(parsed: &Arguments) -> Result<()> {
     run_with(command::build_dist()?, arguments)
 }
 
-/// Runs every measurement for a moment, to see that it works. The figures mean nothing.
+/// Runs every measurement for a moment, to see that it works. The figures mean nothing. Of the peers PostgreSQL is there:
+/// other tests need it, too.
 pub fn smoke() -> Result<()> {
     let folder = command::build_release()?;
+    let peers = peers::install([Peer::Postgres].into_iter())?.context("a folder for peers")?;
+    let beside_postgres =
+        ["--contender", "durable,postgres", "--quick", "--peers-folder"].map(OsString::from);
+    run_with(folder.clone(), beside_postgres.into_iter().chain([peers.into()]))?;
     let measurements = ["scale", "latency", "hostile", "access", "change-log", "agreement"].map(Some);
     let run = |measurement: Option<&str>| {
         let arguments = measurement.into_iter().chain(["--quick"]);

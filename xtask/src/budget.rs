@@ -13,6 +13,7 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
+use ::bench::process;
 use ::bench::server::Server;
 use anyhow::{Context, Result};
 use clap::ValueEnum;
@@ -20,7 +21,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::command::{self, cargo};
 use crate::test::{self, Record};
-use crate::{process, tools};
+use crate::tools;
 
 #[derive(clap::Args)]
 pub struct BudgetOptions {

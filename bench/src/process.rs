@@ -59,7 +59,6 @@ pub fn kill_with_children(process: u32) {
 }
 
 /// The letter for its state, if it is there.
-#[cfg(test)]
 pub fn state(process: i32) -> Option<char> {
     status_fields(process).first()?.chars().next()
 }
