@@ -4,14 +4,17 @@
 use std::ffi::OsString;
 use std::fs;
 use std::net::TcpListener;
-use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
+use std::os::unix::fs::{MetadataExt, chown};
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
+use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
 use tokio::process::Command;
 
-use crate::server::Server;
+use crate::connection::Connection;
+use crate::protocol::Protocol;
+use crate::server::{READY_WITHIN, Server};
 
 /// Where Debian puts the programs of PostgreSQL.
 const POSTGRES_PROGRAMS: &str = "/usr/lib/postgresql/15/bin";
@@ -90,13 +93,16 @@ impl Peer {
 
 /// A new PostgreSQL as it comes, with every commit synced.
 async fn start_postgres(data: &Path, port: u16) -> Result<Server> {
-    fs::create_dir_all(data)?;
     let user = postgres_user(data)?;
+    // Folders above the data may be closed to other users than root.
+    let folder = match user {
+        Some(_) => Some(tempfile::Builder::new().prefix("lodestone-bench-").tempdir_in("/var/tmp")?),
+        None => None,
+    };
+    let data = folder.as_ref().map_or(data, |folder| folder.path());
+    fs::create_dir_all(data)?;
     if let Some((user, group)) = user {
         chown(data, Some(user), Some(group))?;
-        // The folder above is for its owner alone.
-        let above = data.parent().context("a folder for data")?;
-        fs::set_permissions(above, fs::Permissions::from_mode(0o711))?;
     }
     let program = |name: &str| {
         let mut command = Command::new(Path::new(POSTGRES_PROGRAMS).join(name));
@@ -113,12 +119,21 @@ async fn start_postgres(data: &Path, port: u16) -> Result<Server> {
     let mut server = program("postgres");
     server.args(["-p", &port.to_string(), "-c", "listen_addresses=127.0.0.1"]);
     server.args(["-c", "unix_socket_directories=", "-c", "max_connections=200"]);
-    Server::run_on(port, server).await
+    let server = Server::run_on(port, server).await?.keeping(folder);
+    // It refuses connections at first that it has accepted.
+    let greeted = async {
+        while Connection::greet(Protocol::Postgres, server.address).await.is_err() {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    };
+    tokio::time::timeout(READY_WITHIN, greeted).await.context("it did not become ready in time")?;
+    Ok(server)
 }
 
 /// The user and group that came with the package, if we are root: PostgreSQL refuses to run as root.
-fn postgres_user(folder: &Path) -> Result<Option<(u32, u32)>> {
-    if fs::metadata(folder)?.uid() != 0 {
+fn postgres_user(data: &Path) -> Result<Option<(u32, u32)>> {
+    let above = data.parent().context("a folder for data")?;
+    if fs::metadata(above)?.uid() != 0 {
         return Ok(None);
     }
     let accounts = fs::read_to_string("/etc/passwd")?;

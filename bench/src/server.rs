@@ -11,6 +11,7 @@ use anyhow::{Context, Result, bail, ensure};
 use nix::sys::signal::{Signal, kill};
 use nix::time::clock_getcpuclockid;
 use nix::unistd::Pid;
+use tempfile::TempDir;
 use tokio::io::{AsyncBufReadExt, BufReader, Lines};
 use tokio::net::TcpStream;
 use tokio::process::{Child, ChildStdout, Command};
@@ -18,7 +19,7 @@ use tokio::process::{Child, ChildStdout, Command};
 use crate::{process, progress};
 
 /// Far longer than any healthy start, recovery after a crash included, also on a machine that is ten times slower.
-const READY_WITHIN: Duration = Duration::from_secs(300);
+pub const READY_WITHIN: Duration = Duration::from_secs(300);
 /// How long a server without requests may stay busy before it is measured anyway.
 const AT_REST_WITHIN: Duration = Duration::from_secs(300);
 
@@ -26,6 +27,8 @@ pub struct Server {
     process: Child,
     id: u32,
     pub address: SocketAddr,
+    /// Deleted when the server ends.
+    _folder: Option<TempDir>,
 }
 
 impl Server {
@@ -42,7 +45,7 @@ impl Server {
             .await
             .context("the server did not become ready in time")??;
         tokio::spawn(async move { while let Ok(Some(_)) = lines.next_line().await {} });
-        Ok(Server { process, id, address })
+        Ok(Server { process, id, address, _folder: None })
     }
 
     /// Starts `program`, which was given a port of loopback to listen on, and waits until it does.
@@ -60,7 +63,8 @@ impl Server {
     pub async fn run_on(port: u16, command: Command) -> Result<Server> {
         let process = spawned(command)?;
         let id = process.id().context("the server ended at once")?;
-        let mut server = Server { process, id, address: SocketAddr::from(([127, 0, 0, 1], port)) };
+        let address = SocketAddr::from(([127, 0, 0, 1], port));
+        let mut server = Server { process, id, address, _folder: None };
         let deadline = Instant::now() + READY_WITHIN;
         while TcpStream::connect(server.address).await.is_err() {
             if let Some(status) = server.process.try_wait()? {
@@ -70,6 +74,12 @@ impl Server {
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
         Ok(server)
+    }
+
+    /// A folder that the server needs, to be deleted with it.
+    pub fn keeping(mut self, folder: Option<TempDir>) -> Server {
+        self._folder = folder;
+        self
     }
 
     /// The number of its process.
@@ -141,7 +151,7 @@ impl Server {
         Ok(time + of_ended + of_living.filter_map(Result::ok).sum::<Duration>())
     }
 
-    /// The memory it holds now.
+    /// The memory that its main process holds now.
     pub fn resident_bytes(&self) -> Result<u64> {
         self.memory_bytes("VmRSS:")
     }
@@ -154,6 +164,15 @@ impl Server {
     fn memory_bytes(&self, field: &str) -> Result<u64> {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.id))?;
         memory_bytes(&status, field).context("reading the memory of the server")
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        // A process that is stopped does not notice that the one that started it has ended.
+        if let Some(running) = self.process.id() {
+            process::kill_with_children(running);
+        }
     }
 }
 
