@@ -288,3 +288,77 @@ def test_auto_scaling_of_all_regions_is_set_at_once(server, client, away):
         **{**target, "ScalableDimension": "dynamodb:table:ReadCapacityUnits"}
     )
     client.delete_table(TableName="Together")
+
+
+STRONG_REGIONS = ("us-east-1", "us-east-2", "us-west-2")
+
+
+def make_strong(client, name, witness=None):
+    replicas = [region for region in STRONG_REGIONS[1:] if region != witness]
+    more = {"GlobalTableWitnessUpdates": [{"Create": {"RegionName": witness}}]} if witness else {}
+    return client.update_table(
+        TableName=name,
+        MultiRegionConsistency="STRONG",
+        ReplicaUpdates=[{"Create": {"RegionName": region}} for region in replicas],
+        **more,
+    )
+
+
+def test_a_strong_table_shows_a_write_in_every_region_when_it_is_acknowledged(server, client):
+    create(client, "Accounts")
+    make_strong(client, "Accounts")
+    regions = [in_region(server, name) for name in STRONG_REGIONS]
+    for there in regions:
+        there.get_waiter("table_exists").wait(TableName="Accounts")
+    for number in range(200):
+        item = {"PK": {"S": "a"}, "n": {"N": str(number)}}
+        regions[number % 3].put_item(TableName="Accounts", Item=item)
+        reader = regions[(number + 1) % 3]
+        assert reader.get_item(TableName="Accounts", Key={"PK": {"S": "a"}}, ConsistentRead=True)["Item"] == item
+    listed = json.loads(region(server, "list", "--json"))
+    assert {"table": "Accounts", "regions": list(STRONG_REGIONS), "witness": None}.items() <= listed["strong"][0].items()
+    assert "Accounts is strongly consistent in us-east-1 and us-east-2 and us-west-2." in region(server, "list")
+
+    with pytest.raises(ClientError, match="Transactions are not supported") as refused:
+        regions[1].transact_write_items(TransactItems=[{"Put": {"TableName": "Accounts", "Item": {"PK": {"S": "b"}}}}])
+    assert refused.value.response["Error"]["Code"] == "ValidationException"
+    with pytest.raises(ClientError, match="Time to Live is not supported"):
+        specification = {"Enabled": True, "AttributeName": "until"}
+        client.update_time_to_live(TableName="Accounts", TimeToLiveSpecification=specification)
+    with pytest.raises(ClientError, match="Deletion of only one table replica is not supported"):
+        regions[2].delete_table(TableName="Accounts")
+
+    deletes = [{"Delete": {"RegionName": name}} for name in STRONG_REGIONS[1:]]
+    client.update_table(TableName="Accounts", ReplicaUpdates=deletes)
+    regions[2].get_waiter("table_not_exists").wait(TableName="Accounts")
+    assert client.scan(TableName="Accounts")["Count"] == 1
+    client.delete_table(TableName="Accounts")
+
+
+def test_a_witness_is_shown_and_leaves_with_the_replica(server, client):
+    create(client, "Witnessed")
+    make_strong(client, "Witnessed", witness="us-west-2")
+    until(lambda: replicas(client, "Witnessed") == [("us-east-2", "ACTIVE")])
+    table = client.describe_table(TableName="Witnessed")["Table"]
+    assert table["MultiRegionConsistency"] == "STRONG"
+    assert table["GlobalTableWitnesses"] == [{"RegionName": "us-west-2", "WitnessStatus": "ACTIVE"}]
+    with pytest.raises(ClientError, match="ResourceNotFoundException"):
+        in_region(server, "us-west-2").describe_table(TableName="Witnessed")
+    client.update_table(
+        TableName="Witnessed",
+        ReplicaUpdates=[{"Delete": {"RegionName": "us-east-2"}}],
+        GlobalTableWitnessUpdates=[{"Delete": {"RegionName": "us-west-2"}}],
+    )
+    until(lambda: not replicas(client, "Witnessed"))
+    client.delete_table(TableName="Witnessed")
+
+
+def test_a_region_at_a_peer_can_not_be_strong(tmp_path):
+    east = Lodestone(tmp_path / "east", "--region", "us-east-1", "--peer", "us-east-2=http://127.0.0.1:9")
+    try:
+        client = connect(east, boto3.client)
+        create(client, "Apart")
+        with pytest.raises(ClientError, match="its server is a peer with a database of its own"):
+            make_strong(client, "Apart")
+    finally:
+        east.end()

@@ -2,6 +2,8 @@
 //! while servers are killed and started again and the network between them breaks. When all is whole again, the three
 //! tables must be equal, item by item, and what last-writer-wins allows ([`simulation::last_writer_wins`]).
 //!
+//! With `--strong` the table is strongly consistent instead, and consistent reads are checked ([`strong`]).
+//!
 //! With `--figures` it measures instead how long a write takes to the other Region at rest, and what a replica costs
 //! ([`figures`]).
 
@@ -26,6 +28,7 @@ use crate::wait::{self, WAIT};
 
 mod figures;
 mod gate;
+mod strong;
 
 use gate::Gate;
 use simulation::last_writer_wins::{RegionHistory, RegionWrite, WriteAnswer};
@@ -47,6 +50,13 @@ pub struct RegionsOptions {
     /// Measure the lag at rest and the cost of a replica instead
     #[arg(long)]
     figures: bool,
+    /// Read consistently in all Regions of a strongly consistent table while clients write in all and servers are killed:
+    /// in Regions of one server, and on servers that share a PostgreSQL
+    #[arg(long)]
+    strong: bool,
+    /// With --strong: how many reads are checked on each of the two
+    #[arg(long, default_value_t = 100_000)]
+    reads: u64,
     /// Repeats the load and the failures of an earlier run, though not their moments
     #[arg(long)]
     seed: Option<u64>,
@@ -58,11 +68,14 @@ pub struct RegionsOptions {
 impl RegionsOptions {
     /// Some seconds, to see that the campaign itself works.
     pub fn brief() -> RegionsOptions {
-        RegionsOptions { minutes: 0.1, figures: false, seed: None, lodestone: None }
+        RegionsOptions { minutes: 0.1, figures: false, strong: false, reads: 0, seed: None, lodestone: None }
     }
 }
 
 pub fn run(options: &RegionsOptions) -> Result<()> {
+    if options.strong {
+        return strong::run(options);
+    }
     let binary = command::lodestone(options.lodestone.as_ref())?;
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
     if options.figures {
@@ -350,7 +363,11 @@ fn table() -> Value {
 
 /// Sends a request to a Region that must succeed.
 async fn call(connection: &mut Connection, region: usize, operation: &str, body: &Value) -> Result<Value> {
-    let request = encode_in(REGIONS[region], operation, body);
+    call_in(connection, REGIONS[region], operation, body).await
+}
+
+async fn call_in(connection: &mut Connection, region: &str, operation: &str, body: &Value) -> Result<Value> {
+    let request = encode_in(region, operation, body);
     let (status, reply) = connection.exchange(&request).await.context(operation.to_owned())?;
     ensure!(status == 200, "{operation}: {status} {}", String::from_utf8_lossy(reply));
     Ok(serde_json::from_slice(reply)?)

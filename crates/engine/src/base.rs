@@ -3,7 +3,7 @@
 //!
 //! | question | file |
 //! |---|---|
-//! | what is a table? | `table.rs`, with `stream.rs`, `change_log.rs`, `kinesis_destination.rs` and `membership.rs` for its parts |
+//! | what is a table? | `table.rs`, with `stream.rs`, `change_log.rs`, `kinesis_destination.rs`, `membership.rs` and `strong.rs` for its parts |
 //! | which key does an item have in the store? | `key.rs` |
 //! | which index rows does an item have? | `index.rs` |
 //! | where are rows of which kind? | `space.rs`; `rows.rs` and `walk.rs` visit them |
@@ -30,6 +30,7 @@ pub mod rows;
 pub mod size;
 pub mod space;
 pub mod stream;
+pub mod strong;
 pub mod table;
 pub mod units;
 pub mod version;

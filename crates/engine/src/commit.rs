@@ -6,6 +6,7 @@
 //! | which item and which index rows does a write leave? | `decide.rs`: pure |
 //! | what else belongs to the commit? | a companion (`companion.rs`): `change_records.rs`, `collection.rs`, `expiry.rs`, `idempotency.rs`, `last_writer_wins.rs` |
 //! | which transactions are under way? | `transaction.rs` |
+//! | which items does another Region write at the moment? | `replicated_writes.rs` |
 //! | how is an expired item found and deleted? | `expiry.rs` |
 //! | how much may large commits take? | `budget.rs` |
 //! | how do reservation, commit and accounts go together? | `attempt.rs` |
@@ -27,6 +28,7 @@ pub mod idempotency;
 mod last_writer_wins;
 mod outcome;
 mod plan;
+mod replicated_writes;
 pub mod transaction;
 
 use std::collections::BTreeMap;
@@ -48,6 +50,7 @@ use crate::throughput::admission::{Target, Use, parts};
 use crate::throughput::usage::Ending;
 use attempt::{Attempted, attempt};
 use budget::{CommitBudget, next_commit, row_bytes};
+use replicated_writes::{Meeting, ReplicatedWrites};
 
 pub use attempt::dry_run;
 pub use decide::Refusal;
@@ -58,6 +61,7 @@ pub use plan::{Change, Plan};
 pub struct Commits {
     pub(crate) logs: Arc<Logs>,
     pub(crate) transactions: Transactions,
+    pub(crate) replicated_writes: ReplicatedWrites,
     pub(crate) budget: CommitBudget,
     pub(crate) expressions: Expressions,
     /// How large an item collection may grow.
@@ -143,6 +147,8 @@ async fn apply_one(
         return Err(WriteError::Refused(Refusal::TransactionConflict));
     }
     let plans = std::slice::from_mut(plan);
+    let met = |Meeting| WriteError::Refused(Refusal::ReplicatedWriteConflict);
+    let _writing = commits.replicated_writes.begin(plans).map_err(met)?;
     match attempt(commits, operation, plans, None, PLAIN_FACTOR).await.map_err(WriteError::Failed)? {
         Attempted::Decided(mut results) => results.pop().expect("one plan, one result").map_err(|refusal| {
             charge_refused(commits, operation, plan, &refusal);
@@ -209,6 +215,7 @@ async fn apply_together(
     plans: &mut [Plan],
 ) -> Result<Vec<Result<Outcome, WriteError>>, Failure> {
     if !plans.iter().any(|plan| is_in_transaction(commits, plan))
+        && let Ok(_writing) = commits.replicated_writes.begin(plans)
         && let Attempted::Decided(results) = attempt(commits, operation, plans, None, PLAIN_FACTOR).await?
         && results.iter().all(Result::is_ok)
     {

@@ -50,6 +50,7 @@ pub use operation::{AnswerSize, Engine, Kind, item_bytes};
 pub use options::Options;
 pub use regions::{
     Answer, LostReplica, Message, PairStatus, Peer, Peers, Scaled, ScaledUnits, Scaling, ScalingSettings,
+    StrongTable,
 };
 pub use reports::capacity::{CapacityReport, ShadowKey};
 pub use reports::heat::{HeatColumn, HeatReport, ResourceHeat};
@@ -165,6 +166,7 @@ impl Engine {
         let commits = Commits {
             logs: Arc::new(logs),
             transactions: Default::default(),
+            replicated_writes: Default::default(),
             budget: Default::default(),
             expressions: Default::default(),
             item_collection_bytes_max: options.item_collection_bytes_max,
@@ -266,7 +268,7 @@ impl Engine {
     pub fn close(&self) -> BoxFuture<'_, Result<(), StoreError>> {
         Box::pin(async move {
             self.background.close().await;
-            let mut tables = self.catalog.all();
+            let mut tables = self.catalog.all_rows_once();
             // The gates are taken in the order in which writes take them. They are held until the store is
             // closed, so that the stored sizes are those of the stored items.
             tables.sort_by_key(|table| table.space());

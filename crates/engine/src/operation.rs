@@ -94,6 +94,7 @@ mod schema;
 mod shard_iterator;
 mod statement;
 mod stream_specification;
+mod strong_replicas;
 mod table_difference;
 mod unserved;
 

@@ -1,4 +1,5 @@
-//! Global tables: a table that several Regions have, each of which takes writes.
+//! Global tables: a table that several Regions have, each of which takes writes. This page is about eventual consistency;
+//! with strong consistency nothing is sent.
 //!
 //! | question | file |
 //! |---|---|
@@ -14,6 +15,7 @@
 //! | how is the throughput of members scaled? | `scaling.rs` |
 //! | when is a deletion forgotten? | `tombstone.rs` |
 //! | which Regions can reach each other? | `link.rs` |
+//! | which tables are strongly consistent instead? | `strong.rs`; `base/strong.rs` says how |
 //!
 //! What always holds:
 //! - Every member sends its own changes to every other member, and never those that it got from one.
@@ -43,6 +45,7 @@ mod receive;
 mod scaling;
 mod send;
 mod settings;
+mod strong;
 mod tombstone;
 
 pub use destination::Destination;
@@ -54,6 +57,7 @@ pub use peer::{Answer, Message, News, Peer, Peers, TableThere};
 pub use scaling::{Scaled, ScaledUnits, Scaling, ScalingSettings};
 pub use send::{PairStatus, Pairs, Sender};
 pub use settings::note_change;
+pub use strong::StrongTable;
 pub use tombstone::ForgetTombstones;
 
 use futures_util::future::BoxFuture;

@@ -8,7 +8,7 @@ use parking_lot::Mutex;
 use store::StoreError;
 
 use crate::background::{Job, Missing, Starter};
-use crate::base::table::{IndexState, Table, TableState};
+use crate::base::table::{Index, IndexState, Table, TableState};
 use crate::copies::backup::{BackUp, Backup};
 use crate::copies::bulk_put::{BulkPutRecord, PutItems};
 use crate::copies::export::{ExportRecord, ExportTable};
@@ -55,7 +55,8 @@ async fn start_missing(regions: &Arc<Regions>, missing: &mut Missing<'_>) -> Res
         } else if is_passing(&table) {
             missing.start(regions.state_change(&table));
         }
-        for index in table.indexes.iter().filter(|index| index.state != IndexState::Active) {
+        let is_changing = |index: &&Index| index.state != IndexState::Active && table.stands_for_rows();
+        for index in table.indexes.iter().filter(is_changing) {
             missing.start(regions.index_change(&table, index));
         }
     }
@@ -159,7 +160,7 @@ impl Job for TakeOver {
     async fn run(&self) -> Result<(), StoreError> {
         self.regions.catalog.follow().await?;
         if self.is_any_expelled {
-            sizes::forget_shared(&*self.regions.store, &self.regions.catalog.all()).await?;
+            sizes::forget_shared(&*self.regions.store, &self.regions.catalog.all_rows_once()).await?;
         }
         resume(&self.regions).await
     }

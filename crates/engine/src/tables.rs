@@ -2,7 +2,7 @@
 //!
 //! | question | file |
 //! |---|---|
-//! | which tables are there? | `catalog.rs` |
+//! | which tables are there? | `catalog.rs`; what a change makes of a row is decided in `replacement.rs` |
 //! | how much do they hold? | `sizes.rs` |
 //! | when is a table ACTIVE, and when is it gone? | `state_change.rs`, `clearing.rs` |
 //! | how is an index created while writes go on? | `index_change.rs`, with `filling.rs` for the rows |
@@ -21,6 +21,7 @@ pub mod format;
 pub mod index_change;
 pub mod migration;
 pub mod rebuilding;
+pub mod replacement;
 pub mod sizes;
 pub mod sketches;
 pub mod state_change;
@@ -38,6 +39,7 @@ use crate::background::Background;
 use crate::base::caller::Caller;
 use crate::base::clock::ChangeClock;
 use crate::base::space;
+use crate::base::strong;
 use crate::base::table::Table;
 use crate::cluster::members::Members;
 use crate::throughput::usage::Usage;
@@ -135,17 +137,33 @@ impl Tables {
         change: impl Fn(&Table, Space, u64) -> Result<Table, E> + Send + Sync + 'static,
     ) -> Result<Option<Result<Arc<LiveTable>, E>>, StoreError> {
         let (refusal, refused) = ChangeRefusal::none();
-        let change = move |table: &Table, unused, time_us| refused.keep(change(table, unused, time_us));
-        Ok(refusal.explain(self.change_between_writes_boxed(table, Box::new(change)).await?))
+        let change = move |tables: &[Table], unused, time_us| {
+            let changed = refused.keep(change(&tables[0], unused, time_us))?;
+            Some(strong::share(changed, &tables[1..]))
+        };
+        Ok(refusal.explain(self.change_between_writes_boxed(table, Vec::new(), Box::new(change)).await?))
+    }
+
+    /// The same for a change of a table and its strong replicas. It may make replicas in new Regions.
+    pub(crate) async fn change_replicas_between_writes<E: Send + 'static>(
+        &self,
+        table: &LiveTable,
+        new_regions: Vec<String>,
+        change: impl Fn(&[Table], Space, u64) -> Result<Vec<Table>, E> + Send + Sync + 'static,
+    ) -> Result<Option<Result<Arc<LiveTable>, E>>, StoreError> {
+        let (refusal, refused) = ChangeRefusal::none();
+        let change = move |tables: &[Table], unused, time_us| refused.keep(change(tables, unused, time_us));
+        Ok(refusal.explain(self.change_between_writes_boxed(table, new_regions, Box::new(change)).await?))
     }
 
     async fn change_between_writes_boxed(
         &self,
         table: &LiveTable,
+        new_regions: Vec<String>,
         change: Box<ChangeAtTime>,
     ) -> Result<Replaced, StoreError> {
         if let Some(members) = &self.members {
-            return self.change_between_writes_of_all(members, table, change).await;
+            return self.change_between_writes_of_all(members, table, new_regions, change).await;
         }
         let _between_writes = table.gate.clone().write_owned().await;
         self.settle().await?;
@@ -154,8 +172,8 @@ impl Tables {
             time_us = time_us.max(self.catalog.last_change_us(&table).await?);
         }
         self.clock.pass(time_us);
-        let change = move |table: &Table, unused| change(table, unused, time_us);
-        self.catalog.replace_boxed(&table.namespace, &table.name, Box::new(change)).await
+        let change = move |tables: &[Table], unused| change(tables, unused, time_us);
+        self.catalog.replace_boxed(&table.namespace, &table.name, new_regions, Box::new(change)).await
     }
 
     /// The same while the table is frozen on all servers.
@@ -163,6 +181,7 @@ impl Tables {
         &self,
         members: &Arc<Members>,
         table: &LiveTable,
+        new_regions: Vec<String>,
         change: Box<ChangeAtTime>,
     ) -> Result<Replaced, StoreError> {
         let (members, catalog) = (members.clone(), self.catalog.clone());
@@ -172,8 +191,8 @@ impl Tables {
         let change_frozen = async move {
             let changed = async {
                 let time_us = catalog.cut(&members, &definition, clock.now_us(&*environment)).await?;
-                let change = move |table: &Table, unused| change(table, unused, time_us);
-                catalog.replace_boxed(&definition.namespace, &definition.name, Box::new(change)).await
+                let change = Box::new(move |tables: &[Table], unused| change(tables, unused, time_us));
+                catalog.replace_boxed(&definition.namespace, &definition.name, new_regions, change).await
             };
             members.while_frozen(table.space(), &table.gate, changed).await
         };
@@ -181,5 +200,6 @@ impl Tables {
     }
 }
 
-/// Changes a table, given a space that no table has used and the time that divides its records; `None` if it refuses.
-type ChangeAtTime = dyn Fn(&Table, Space, u64) -> Option<Table> + Send + Sync;
+/// Changes a table and its strong replicas, given a space that no table has used and the time that divides its records;
+/// `None` if it refuses.
+type ChangeAtTime = dyn Fn(&[Table], Space, u64) -> Option<Vec<Table>> + Send + Sync;

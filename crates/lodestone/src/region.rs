@@ -7,7 +7,7 @@
 use std::time::{Duration, UNIX_EPOCH};
 
 use clap::{Args, Subcommand};
-use engine::{Engine, LostReplica, PairStatus};
+use engine::{Engine, LostReplica, PairStatus, StrongTable};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -74,7 +74,8 @@ struct Link {
     endpoint: EndpointArguments,
 }
 
-/// List the Regions of global tables, how many changes wait on their way between them, and which links are cut.
+/// List the Regions of global tables, how many changes wait on their way between them, and which links are cut. Tables that
+/// are strongly consistent between Regions are named: nothing waits for them, and cut links don't concern them.
 #[derive(Args)]
 struct List {
     /// Print JSON
@@ -168,14 +169,27 @@ impl List {
             let name = |at: usize| link[at].as_str().unwrap_or_default().to_owned();
             output::print(&format!("{} and {} are cut off from each other.\n", name(0), name(1)));
         }
+        let strong = answer["strong"].as_array().cloned().unwrap_or_default();
+        strong.iter().for_each(|table| output::print(&described_strong(table)));
         let pairs = answer["replicas"].as_array().cloned().unwrap_or_default();
         if pairs.is_empty() {
-            output::print("There are no global tables.\n");
+            if strong.is_empty() {
+                output::print("There are no global tables.\n");
+            }
             return Ok(());
         }
         output::print_table(&["table", "from", "to", "pending", "lag", "link"], pairs.iter().map(row));
         Ok(())
     }
+}
+
+/// `Orders is strongly consistent in us-east-1 and us-east-2, with the witness us-west-2.`
+fn described_strong(table: &Value) -> String {
+    let regions: Vec<&str> =
+        table["regions"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+    let witness = table["witness"].as_str().map(|region| format!(", with the witness {region}"));
+    let (name, regions) = (table["table"].as_str().unwrap_or_default(), regions.join(" and "));
+    format!("{name} is strongly consistent in {regions}{}.\n", witness.unwrap_or_default())
 }
 
 fn row(pair: &Value) -> Vec<String> {
@@ -223,7 +237,8 @@ pub async fn answer(engine: &Engine, body: &[u8]) -> Result<Value, String> {
             let status = engine.replication_status().await.map_err(|error| error.to_string())?;
             let replicas: Vec<Value> = status.iter().map(shown).collect();
             let cut = engine.cut_links().await.map_err(|error| error.to_string())?;
-            Ok(json!({"cut": cut, "replicas": replicas}))
+            let strong: Vec<Value> = engine.strong_tables().iter().map(shown_strong).collect();
+            Ok(json!({"cut": cut, "replicas": replicas, "strong": strong}))
         }
     }
 }
@@ -253,6 +268,11 @@ fn lost_replica(lost: &LostReplica) -> Value {
         "complete_through": lost.complete_through_ms.map(time), "lost": lost.lost, "lost_keys": lost.lost_keys,
         "removed": lost.is_removed, "untold": lost.untold,
     })
+}
+
+fn shown_strong(table: &StrongTable) -> Value {
+    let StrongTable { account, table, regions, witness } = table;
+    json!({"account": account, "table": table, "regions": regions, "witness": witness})
 }
 
 fn shown(pair: &PairStatus) -> Value {

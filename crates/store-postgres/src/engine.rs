@@ -33,6 +33,12 @@ const SHARDED: [&str; 6] = [
     "lodestone_member",
 ];
 
+/// Every node has the row of the format, so that servers may connect to any of them.
+const FORMAT_EVERYWHERE: &str = "SELECT create_reference_table('lodestone_format')";
+
+/// Citus refuses to write a reference table after a statement that ran on several connections, in the same transaction.
+const SEQUENTIAL: &str = "SET LOCAL citus.multi_shard_modify_mode = 'sequential'";
+
 impl Engine {
     /// All engines, in the order in which help texts name them.
     pub const ALL: [Engine; 4] = [Engine::Postgres, Engine::Citus, Engine::Yugabyte, Engine::Cockroach];
@@ -78,7 +84,17 @@ impl Engine {
         let others = others.iter().map(|table| {
             format!("SELECT create_distributed_table('{table}', 'shard', colocate_with => '{first}');")
         });
-        format!("SELECT create_distributed_table('{first}', 'shard');{}", others.collect::<String>())
+        format!(
+            "{SEQUENTIAL}; {FORMAT_EVERYWHERE}; SELECT create_distributed_table('{first}', 'shard');{}",
+            others.collect::<String>()
+        )
+    }
+
+    /// What makes the tables of an earlier version like those of [`Engine::distribute`]. It may be repeated.
+    pub(crate) fn upgrade(self) -> Option<String> {
+        let is_local = "NOT EXISTS (SELECT FROM pg_dist_partition \
+                        WHERE logicalrelid = 'lodestone_format'::regclass)";
+        (self == Engine::Citus).then(|| format!("{FORMAT_EVERYWHERE} WHERE {is_local}"))
     }
 
     /// Settings of every session.
@@ -138,5 +154,27 @@ impl FromStr for Engine {
             let names = Engine::ALL.map(Engine::name).join(", ");
             format!("not an engine: {name}. There are {names}")
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn citus_has_the_format_on_every_node_and_the_rest_by_shard() {
+        let statements = Engine::Citus.distribute();
+        let format = statements.find("create_reference_table('lodestone_format')").expect("it is there");
+        for table in SHARDED {
+            let distributed = statements.find(&format!("create_distributed_table('{table}', 'shard'"));
+            assert!(distributed.is_some_and(|at| at > format), "{table} comes after it: {statements}");
+        }
+        assert_eq!(Engine::Postgres.distribute(), "");
+    }
+
+    #[test]
+    fn only_citus_has_something_to_catch_up_with() {
+        let upgraded: Vec<Engine> = Engine::ALL.into_iter().filter(|it| it.upgrade().is_some()).collect();
+        assert_eq!(upgraded, [Engine::Citus]);
     }
 }

@@ -1,8 +1,10 @@
 //! The servers that share the database.
 //!
-//! A server that has joined has a row in `lodestone_member`. Every transaction of an update holds that row
-//! `FOR KEY SHARE`, in the round trip that locks its stripes. To expel a server is to delete its row: the
-//! deletion waits for the transactions that hold the row, and later ones don't find it.
+//! A server that has joined has a row for each shard in `lodestone_member`. Every transaction of an update holds one of
+//! them `FOR KEY SHARE`, in the round trip that locks its stripes: that of its first stripe's shard. So in an engine that
+//! distributes shards, a transaction of one shard is one of one node, and a lost node holds up the transactions of its own
+//! shards alone. To expel a server is to delete all its rows: the deletion waits for the transactions that hold one, and
+//! later ones don't find theirs.
 //!
 //! A commit may be under way whose caller is gone (a request was cut off), so each update has a ticket until it
 //! has ended, and [`Cluster::settle`] waits for the tickets that are out.
@@ -25,8 +27,11 @@ use crate::{PostgresStore, Shared, shard};
 pub(crate) const HOLD: &str =
     "SELECT member FROM lodestone_member WHERE shard = $1 AND member = $2 FOR KEY SHARE";
 
-const JOIN: &str = "INSERT INTO lodestone_member (shard, member) VALUES ($1, $2)";
-const EXPEL: &str = "DELETE FROM lodestone_member WHERE shard = $1 AND member = $2";
+/// One row for each shard: those of `shard::COUNT`.
+const JOIN: &str = "
+    INSERT INTO lodestone_member (shard, member)
+    SELECT shard::smallint, $1::bigint FROM generate_series(0, 255) AS shard";
+const EXPEL: &str = "DELETE FROM lodestone_member WHERE member = $1";
 
 /// Alone in its transaction, so the order of the logs does not matter. An update that holds the counter has
 /// committed when this is done.
@@ -34,25 +39,28 @@ pub(crate) const RAISE: &str = "
     INSERT INTO lodestone_log (shard, log, last) VALUES ($1, $2, $3)
     ON CONFLICT (shard, log) DO UPDATE SET last = GREATEST(lodestone_log.last, excluded.last)";
 
-/// Adds the statement that holds a member's row until the end of the transaction.
-pub(crate) fn hold<'a>(pipeline: &mut Pipeline<'a>, statement: &'a Statement, member: Member) {
-    pipeline.statement(statement, [Parameter::Small(shard_of(member)), Parameter::Number(number(member))]);
+/// Adds the statement that holds a member's row of a shard until the end of the transaction.
+pub(crate) fn hold<'a>(pipeline: &mut Pipeline<'a>, statement: &'a Statement, shard: i16, member: Member) {
+    pipeline.statement(statement, [Parameter::Small(shard), Parameter::Number(number(member))]);
 }
 
 /// Whether the row was there.
 pub(crate) fn check_held(member: Member, rows: Option<Vec<Row>>) -> Result<(), Failure> {
-    match rows.is_some_and(|rows| !rows.is_empty()) {
-        true => Ok(()),
-        false => Err(Failure::Fenced(format!("member {} was expelled", member.0))),
+    match rows {
+        Some(rows) if rows.is_empty() => {
+            let reason = format!(
+                "member {} has no row in lodestone_member any more: another server has expelled it",
+                member.0
+            );
+            Err(Failure::Fenced(reason))
+        }
+        Some(_) => Ok(()),
+        None => Err(Failure::Unreadable("lodestone_member gave no answer".to_owned())),
     }
 }
 
 fn number(member: Member) -> i64 {
     member.0.cast_signed()
-}
-
-fn shard_of(member: Member) -> i16 {
-    (member.0 % shard::COUNT.unsigned_abs() as u64) as i16
 }
 
 #[async_trait]
@@ -100,7 +108,7 @@ impl Shared {
         let connection = self.calls.lease().await?;
         let changing = async {
             let statement = connection.prepare_cached(statement).await?;
-            connection.execute(&statement, &[&shard_of(member), &number(member)]).await?;
+            connection.execute(&statement, &[&number(member)]).await?;
             Ok(())
         };
         let changed = self.calls.answered(changing).await;

@@ -18,6 +18,11 @@ pub const FORMAT: i32 = 3;
 /// race, one finds the winner's tables.
 const ATTEMPTS_MAX: u32 = 10;
 
+/// A worker of Citus on which the other tables are, made by a version that kept the format on the coordinator alone.
+const NODE_WITHOUT_FORMAT: &str = "this node of the cluster has the tables of Lodestone and no lodestone_format: an earlier \
+    version has kept it on the coordinator. Start a server of this version on the coordinator once; it puts the table on \
+    every node";
+
 const READ_FORMAT: &str = "SELECT version FROM lodestone_format";
 
 /// The keys of rows have the shard last, so that a space is in the order of (partition, sort) and a scan is
@@ -64,10 +69,19 @@ pub(crate) async fn prepare(connections: &Connections, engine: Engine) -> Result
         match found {
             Ok(version) => break version,
             Err(failure) if lost_the_race(&failure, engine) && attempt < ATTEMPTS_MAX => attempt += 1,
+            Err(failure) if engine == Engine::Citus && lost_the_race(&failure, engine) => {
+                return Err(StoreError::Format(NODE_WITHOUT_FORMAT.to_owned()));
+            }
             Err(failure) => return Err(failure.into()),
         }
     };
     check_format(version)?;
+    if let Some(upgrade) = engine.upgrade() {
+        let connection = connections.lease().await?;
+        let upgraded = connections.answered(async { Ok(connection.batch_execute(&upgrade).await?) }).await;
+        connection.settle(&upgraded);
+        upgraded?;
+    }
     session::forget_old(connections).await
 }
 

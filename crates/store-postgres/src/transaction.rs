@@ -1,6 +1,6 @@
 //! Transactions of updates that are ready together.
 //!
-//! 1. BEGIN, hold this server's row among the members, lock all stripes in ascending order, read all rows: one
+//! 1. BEGIN, hold a row of this server among the members, lock all stripes in ascending order, read all rows: one
 //!    round trip.
 //! 2. Every caller decides.
 //! 3. Put, delete, leave the mark of the session, COMMIT: one round trip. If a statement fails, the server
@@ -206,12 +206,11 @@ impl Transaction<'_> {
             return Err(Failure::Lost("the connection was closed before COMMIT".to_owned()));
         }
         append(&mut pipeline, &statements, &write_sets, ends);
-        let shard = batch.first().and_then(|update| update.stripes.first()).map_or(0, |stripe| stripe.shard);
         let session = match session {
             Some(session) => session,
             none => none.insert(Session::new()?),
         };
-        let next = session.next_mark(shard);
+        let next = session.next_mark(home_shard(batch));
         next.write(&mut pipeline, &statements.mark);
         pipeline.command("COMMIT");
         *mark = Some(next);
@@ -232,7 +231,7 @@ impl Transaction<'_> {
         pipeline.command(BEGIN_UPDATE);
         let member = *self.shared.member.lock();
         if let Some(member) = member {
-            member::hold(&mut pipeline, &statements.hold_member, member);
+            member::hold(&mut pipeline, &statements.hold_member, home_shard(batch), member);
         }
         let keys = batch.iter().flat_map(|update| &update.keys);
         statements.lock.add(&mut pipeline, &stripes);
@@ -245,6 +244,11 @@ impl Transaction<'_> {
         let mut rows = statements.get.values(keys.count(), &mut answers)?.into_iter();
         Ok(batch.iter().map(|update| rows.by_ref().take(update.keys.len()).collect()).collect())
     }
+}
+
+/// The shard that the transaction is in, whatever other shards it writes: of the first stripe of its first update.
+fn home_shard(batch: &[Update]) -> i16 {
+    batch.first().and_then(|update| update.stripes.first()).map_or(0, |stripe| stripe.shard)
 }
 
 /// Asks every caller. Updates that write nothing, or too much, end here; the others stay in the batch, in the

@@ -192,6 +192,15 @@ pub fn learned_by(sort: &[u8]) -> Option<Result<Space, StoreError>> {
     numbered(sort, b"learned:")
 }
 
+/// All rows of a space whose rows are in one partition ([`SPACES`], [`CLUSTER`]). Where a store distributes partitions,
+/// such a scan asks one node.
+pub fn one_partition(space: Space) -> Range {
+    let start = Position { partition: Partition::FIRST, sort: Vec::new() };
+    // The sort bytes are ASCII.
+    let end = Position { partition: Partition::FIRST, sort: vec![u8::MAX] };
+    Range { space, start: Bound::Included(start), end: Bound::Excluded(end) }
+}
+
 /// The partition of a namespace's rows.
 pub fn of_namespace(namespace: &Namespace) -> Partition {
     hashed(&format!("{}/{}", namespace.account, namespace.region))

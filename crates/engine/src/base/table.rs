@@ -14,9 +14,10 @@ use crate::base::kinesis_destination::KinesisDestination;
 use crate::base::membership::Membership;
 use crate::base::space;
 use crate::base::stream::{self, Stream};
+use crate::base::strong::Strong;
 
 /// The schema and the settings of a table.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Table {
     #[serde(flatten)]
     pub namespace: Namespace,
@@ -80,6 +81,9 @@ pub struct Table {
     /// Its place in a global table, if other Regions have it, too.
     #[serde(default)]
     pub membership: Option<Membership>,
+    /// The replicas in other Regions that are views of the same rows, if there are some.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub strong: Option<Strong>,
     /// The Kinesis streams that get its changes, and those that got them.
     #[serde(default)]
     pub destinations: Vec<KinesisDestination>,
@@ -500,6 +504,7 @@ impl Table {
             encryption: new.encryption,
             insights: None,
             membership: None,
+            strong: None,
             destinations: Vec::new(),
         }
     }
@@ -616,8 +621,14 @@ impl Table {
         numbers.max().expect("a table has a space") + 1
     }
 
-    /// Whether anything reads its changes.
+    /// Whether anything reads the changes of its rows, in this Region or through a strong replica.
     fn needs_log(&self) -> bool {
+        let mut others = self.strong.iter().flat_map(|strong| &strong.replicas);
+        self.reads_log() || others.any(|replica| replica.reads_log)
+    }
+
+    /// Whether anything of this Region reads its changes.
+    pub fn reads_log(&self) -> bool {
         // A member that is being copied has nothing of its own to record.
         let sends = self.membership.as_ref().is_some_and(|own| own.joins_from.is_none());
         let delivers = self.destinations_on() > 0;

@@ -227,15 +227,21 @@ impl Members {
         if self.is_current() {
             return Ok(());
         }
-        let silent = || StoreError::Fenced(format!("its last beat was {:?} ago", self.beat_age()));
-        if *self.lost.borrow() || failed_at.is_some_and(|failed_at| failed_at >= asked_at) {
-            return Err(silent());
+        let late = || {
+            let age = self.beat_age();
+            StoreError::Unavailable(format!("this server could not say for {age:?} that it lives"))
+        };
+        if *self.lost.borrow() {
+            return Err(StoreError::Fenced("another server has expelled it".to_owned()));
+        }
+        if failed_at.is_some_and(|failed_at| failed_at >= asked_at) {
+            return Err(late());
         }
         if let Err(error) = self.beat().await {
             *failed_at = Some(self.environment.uptime());
             return Err(error);
         }
-        if self.is_current() { Ok(()) } else { Err(silent()) }
+        if self.is_current() { Ok(()) } else { Err(late()) }
     }
 
     /// Ends when this server was expelled.
@@ -357,7 +363,7 @@ impl Members {
     async fn rows(&self) -> Result<BTreeMap<Member, MemberRow>, StoreError> {
         let mut rows = BTreeMap::new();
         let mut unreadable = None;
-        let range = Range::all(space::CLUSTER);
+        let range = space::one_partition(space::CLUSTER);
         self.store
             .scan(&range, Direction::Forward, Consistency::Latest, &mut |key, row| {
                 let Some(member) = space::member_of(key.sort) else { return ControlFlow::Continue(()) };

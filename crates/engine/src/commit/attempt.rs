@@ -27,6 +27,7 @@ use crate::commit::Commits;
 use crate::commit::idempotency::{Earlier, Token};
 use crate::tables::catalog::LiveTable;
 use crate::throughput::admission::{self, Headroom, MeteredTable, Target, Use};
+use crate::throughput::usage::unmetered;
 
 /// What came of an attempt.
 pub enum Attempted {
@@ -190,7 +191,13 @@ fn charge(
         let table = &*plan.table;
         let previous = outcome.old.as_ref().map(Item::as_ref);
         let use_of = Use { operation, table, access: Access::Write, attributes, previous, now };
-        commits.usage.charge(use_of, &admission::parts(table, outcome.charges(plan, factor)));
+        let parts = admission::parts(table, outcome.charges(plan, factor));
+        commits.usage.charge(use_of, &parts);
+        // A write is paid for in each Region that has it, and the request tells of its own.
+        for replica in commits.catalog.replicas(table) {
+            let use_of = Use { operation: None, table: &replica, ..use_of };
+            unmetered(|| commits.usage.charge(use_of, &parts));
+        }
     }
 }
 

@@ -42,6 +42,8 @@ pub enum Refusal {
     Throttled(Throttled),
     /// A transaction is under way on the item.
     TransactionConflict,
+    /// Another Region is writing the item of a strong table.
+    ReplicatedWriteConflict,
     /// A change of another Region is not later than what is here.
     Outdated,
 }

@@ -36,7 +36,12 @@ impl Logs {
             table: table.name.clone(),
             bytes: table.log_bytes.load(Ordering::Relaxed),
         };
-        self.catalog.all().iter().filter(|table| table.log.last_number().is_some()).map(size).collect()
+        self.catalog
+            .all_rows_once()
+            .iter()
+            .filter(|table| table.log.last_number().is_some())
+            .map(size)
+            .collect()
     }
 }
 
@@ -50,7 +55,8 @@ impl Logs {
         if !written.any(|table| table.log.is_open()) {
             return Ok(());
         }
-        let bytes: u64 = self.catalog.all().iter().map(|table| table.log_bytes.load(Ordering::Relaxed)).sum();
+        let bytes: u64 =
+            self.catalog.all_rows_once().iter().map(|table| table.log_bytes.load(Ordering::Relaxed)).sum();
         if bytes < bytes_max {
             return Ok(());
         }
@@ -131,7 +137,7 @@ impl Job for CountLogs {
     }
 
     async fn run(&self) -> Result<(), StoreError> {
-        for table in self.logs.catalog.all() {
+        for table in self.logs.catalog.all_rows_once() {
             let mut bytes = 0;
             for log in table.log.logs() {
                 let end = self.logs.store.log_end(log).await?;

@@ -50,13 +50,13 @@ impl Job for Trimming {
 
     async fn run(&self) -> Result<(), StoreError> {
         let now_us = self.logs.date_us();
-        for table in self.logs.catalog.all() {
+        for table in self.logs.catalog.all_rows_once() {
             self.keep_shards(&table, now_us).await?;
         }
         self.logs.catalog.forget_past_streams(now_us.saturating_sub(micros(RECORD_LIFETIME))).await?;
         let needed = self.needed_from(now_us).await?;
         self.empty_until_us.lock().retain(|log, _| needed.contains_key(log));
-        let tables = self.logs.catalog.all();
+        let tables = self.logs.catalog.all_rows_once();
         let owners: HashMap<Log, &LiveTable> =
             tables.iter().flat_map(|table| table.log.logs().map(|log| (log, &**table))).collect();
         for (log, keep_from_us) in needed {

@@ -191,7 +191,8 @@ fn code(kind: ErrorKind) -> BatchStatementErrorCodeEnum {
         ErrorKind::DuplicateItem => Code::DuplicateItem,
         ErrorKind::ResourceNotFound => Code::ResourceNotFound,
         ErrorKind::ItemCollectionSizeLimitExceeded => Code::ItemCollectionSizeLimitExceeded,
-        ErrorKind::TransactionConflict => Code::TransactionConflict,
+        // There is no code for the latter, and both are tried again.
+        ErrorKind::TransactionConflict | ErrorKind::ReplicatedWriteConflict => Code::TransactionConflict,
         ErrorKind::ProvisionedThroughputExceeded => Code::ProvisionedThroughputExceeded,
         ErrorKind::RequestLimitExceeded => Code::RequestLimitExceeded,
         ErrorKind::Throttling => Code::ThrottlingError,

@@ -124,6 +124,7 @@ fn may_succeed_later(error: &Error) -> bool {
         ErrorKind::InternalServerError
             | ErrorKind::ServiceUnavailable
             | ErrorKind::TransactionConflict
+            | ErrorKind::ReplicatedWriteConflict
             | ErrorKind::ProvisionedThroughputExceeded
             | ErrorKind::RequestLimitExceeded
             | ErrorKind::Throttling

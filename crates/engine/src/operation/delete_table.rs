@@ -64,6 +64,9 @@ fn delete(table: &mut Table, now_ms: u64) -> Result<(), Error> {
     if !table.copies.is_empty() {
         return Err(Error::table_being_copied(&table.name));
     }
+    if table.strong.is_some() {
+        return Err(Error::strong_replica_not_deletable());
+    }
     if table.membership.is_some() {
         replica_updates::check_not_source(table, now_ms)?;
         replica_updates::check_settled(table)?;

@@ -45,8 +45,7 @@ impl Serve for DescribeTableReplicaAutoScaling {
 /// The table, if other Regions have it, too.
 pub fn find(engine: &Engine, caller: &Caller, name: &str) -> Result<Arc<LiveTable>, Error> {
     let table = engine.find(caller, name)?;
-    let is_global =
-        |table: &Arc<LiveTable>| table.membership.as_ref().is_some_and(|own| !own.replicas.is_empty());
+    let is_global = |table: &Arc<LiveTable>| table.other_regions().next().is_some();
     table.filter(is_global).ok_or_else(|| Error::no_such_global_table(name))
 }
 

@@ -2,20 +2,22 @@
 
 use api::{
     AttributeDefinition, BillingMode as Mode, BillingModeSummary, GlobalSecondaryIndexDescription,
-    GlobalSecondaryIndexWarmThroughputDescription, GlobalTableSettingsReplicationMode, IndexStatus,
-    KeySchemaElement, KeyType, LocalSecondaryIndexDescription, OnDemandThroughput,
-    OnDemandThroughputOverride, ProjectionType, ProvisionedThroughputDescription,
-    ProvisionedThroughputOverride, ReplicaDescription, ReplicaGlobalSecondaryIndexDescription, ReplicaStatus,
-    RestoreSummary, SSEDescription, SSEStatus, SSEType, ScalarAttributeType, SearchSchemaElement,
-    SearchSchemaElementType, StreamSpecification, TableClass, TableClassSummary, TableDescription,
-    TableStatus, TableWarmThroughputDescription, VectorAttributeDefinition, VectorDistanceFunction,
-    VectorIndexDescription, VectorIndexInfo,
+    GlobalSecondaryIndexWarmThroughputDescription, GlobalTableSettingsReplicationMode,
+    GlobalTableWitnessDescription, IndexStatus, KeySchemaElement, KeyType, LocalSecondaryIndexDescription,
+    MultiRegionConsistency, OnDemandThroughput, OnDemandThroughputOverride, ProjectionType,
+    ProvisionedThroughputDescription, ProvisionedThroughputOverride, ReplicaDescription,
+    ReplicaGlobalSecondaryIndexDescription, ReplicaStatus, RestoreSummary, SSEDescription, SSEStatus,
+    SSEType, ScalarAttributeType, SearchSchemaElement, SearchSchemaElementType, StreamSpecification,
+    TableClass, TableClassSummary, TableDescription, TableStatus, TableWarmThroughputDescription,
+    VectorAttributeDefinition, VectorDistanceFunction, VectorIndexDescription, VectorIndexInfo,
+    WitnessStatus,
 };
 use item::Type;
 
 use crate::Namespace;
 use crate::base::membership::{IndexOverride, Membership, Replica, ReplicaState};
 use crate::base::stream;
+use crate::base::strong::Strong;
 use crate::base::table::{
     Billing, BillingMode, DistanceFunction, Encryption, Index, IndexState, KeyAttribute, KeySchema,
     OnDemandMax, Projection, Restore, Scope, Table, TableState, WarmThroughput,
@@ -49,7 +51,7 @@ pub fn current(table: &LiveTable, now_ms: u64) -> TableDescription {
 /// began, which may already be over. `now_ms` is a time by the clock of capacity.
 pub fn description(table: &LiveTable, status: TableStatus, now_ms: u64) -> TableDescription {
     let size = table.sizes.shown(table.space());
-    let membership = table.membership.as_ref().filter(|own| !own.replicas.is_empty());
+    let is_global = table.other_regions().next().is_some();
     TableDescription {
         attribute_definitions: Some(table.definitions.iter().map(definition).collect()),
         table_name: Some(table.name.clone()),
@@ -72,10 +74,12 @@ pub fn description(table: &LiveTable, status: TableStatus, now_ms: u64) -> Table
         latest_stream_label: table.last_stream_ms.map(stream::iso_8601_ms),
         latest_stream_arn: table.last_stream_ms.map(|ms| table.stream_arn(ms)),
         restore_summary: table.restore.as_ref().map(restore_summary),
-        global_table_version: membership.map(|_| "2019.11.21".to_owned()),
-        global_table_settings_replication_mode: membership
-            .map(|_| GlobalTableSettingsReplicationMode::EnabledWithOverrides),
-        replicas: membership.map(|own| own.replicas.iter().map(|it| replica(own, it)).collect()),
+        global_table_version: is_global.then(|| "2019.11.21".to_owned()),
+        global_table_settings_replication_mode: is_global
+            .then_some(GlobalTableSettingsReplicationMode::EnabledWithOverrides),
+        replicas: is_global.then(|| replicas(table)),
+        multi_region_consistency: table.strong.as_ref().map(|_| MultiRegionConsistency::Strong),
+        global_table_witnesses: table.strong.as_ref().and_then(witnesses),
         item_count: Some(size.items),
         table_size_bytes: Some(size.bytes),
         local_secondary_indexes: listed(table, Scope::Local, local_index),
@@ -85,6 +89,41 @@ pub fn description(table: &LiveTable, status: TableStatus, now_ms: u64) -> Table
         vector_indexes: listed(table, Scope::Vector, |table, index| vector_index(table, index, status)),
         ..TableDescription::default()
     }
+}
+
+/// The other Regions of a global table.
+fn replicas(table: &Table) -> Vec<ReplicaDescription> {
+    let members = table.membership.iter();
+    let members = members.flat_map(|own| own.replicas.iter().map(|it| replica(own, it)));
+    let strong = table.strong.iter().flat_map(|strong| &strong.replicas);
+    members.chain(strong.map(|it| described(&it.region, it.state))).collect()
+}
+
+fn described(region: &str, state: ReplicaState) -> ReplicaDescription {
+    ReplicaDescription {
+        region_name: Some(region.to_owned()),
+        replica_status: Some(match state {
+            ReplicaState::Creating => ReplicaStatus::Creating,
+            ReplicaState::Active => ReplicaStatus::Active,
+            ReplicaState::Deleting => ReplicaStatus::Deleting,
+        }),
+        ..ReplicaDescription::default()
+    }
+}
+
+/// The witness of a strongly consistent table. It comes and goes with the replicas.
+fn witnesses(strong: &Strong) -> Option<Vec<GlobalTableWitnessDescription>> {
+    let has = |state| strong.replicas.iter().any(|replica| replica.state == state);
+    let status = match () {
+        () if has(ReplicaState::Creating) => WitnessStatus::Creating,
+        () if has(ReplicaState::Deleting) => WitnessStatus::Deleting,
+        () => WitnessStatus::Active,
+    };
+    let described = |region: &String| GlobalTableWitnessDescription {
+        region_name: Some(region.clone()),
+        witness_status: Some(status),
+    };
+    Some(vec![described(strong.witness.as_ref()?)])
 }
 
 /// Another member of a global table. What it has like the group is not shown.
@@ -104,12 +143,6 @@ fn replica(own: &Membership, replica: &Replica) -> ReplicaDescription {
     };
     let indexes: Vec<ReplicaGlobalSecondaryIndexDescription> = overrides.indexes.iter().map(index).collect();
     ReplicaDescription {
-        region_name: Some(replica.region.clone()),
-        replica_status: Some(match replica.state {
-            ReplicaState::Creating => ReplicaStatus::Creating,
-            ReplicaState::Active => ReplicaStatus::Active,
-            ReplicaState::Deleting => ReplicaStatus::Deleting,
-        }),
         kms_master_key_id: overrides.kms_key,
         provisioned_throughput_override: throughput(overrides.read_units),
         on_demand_throughput_override: maximum(overrides.max_read_units),
@@ -118,7 +151,7 @@ fn replica(own: &Membership, replica: &Replica) -> ReplicaDescription {
             table_class: Some(class(rarely)),
             last_update_date_time: None,
         }),
-        ..ReplicaDescription::default()
+        ..described(&replica.region, replica.state)
     }
 }
 

@@ -43,6 +43,7 @@ impl From<Refusal> for Error {
             Refusal::CollectionTooLarge => Error::collection_too_large(),
             Refusal::Throttled(throttled) => throttled.into(),
             Refusal::TransactionConflict => Error::transaction_conflict(),
+            Refusal::ReplicatedWriteConflict => Error::replicated_write_conflict(),
             // Only changes of other Regions are refused for this, and no client waits for those.
             Refusal::Outdated => Error::internal(),
         }

@@ -159,7 +159,7 @@ impl Engine {
         let error = |part: &Part<'_>| match rule.kind {
             FaultKind::Throttle if is_of_items(operation) => part.throttled(),
             FaultKind::Throttle => rate_exceeded(),
-            FaultKind::Conflict => Error::transaction_conflict(),
+            FaultKind::Conflict => part.conflict(),
             FaultKind::Internal | FaultKind::Timeout | FaultKind::Slow => Error::internal(),
         };
         if is_transaction(operation) && rule.kind != FaultKind::Internal {
@@ -176,6 +176,14 @@ impl Part<'_> {
             Some(table) => &table.name,
             // A table that is not there has its name alone; an ARN of one is no name.
             None => self.access.resource.table_name().unwrap_or_default(),
+        }
+    }
+
+    /// As a write meets another one: a transaction, or in a strong table a write of another Region.
+    fn conflict(&self) -> Error {
+        match &self.table {
+            Some(table) if table.strong.is_some() => Error::replicated_write_conflict(),
+            _ => Error::transaction_conflict(),
         }
     }
 

@@ -11,9 +11,10 @@ use store::{Space, StoreError};
 
 use super::description::description;
 use super::stream_specification::Moment;
-use super::unserved;
+use super::{strong_replicas, unserved};
 use crate::base::fault;
 use crate::base::membership::{IndexOverride, Membership, Overrides, ReplicaState, Sourced};
+use crate::base::strong::Strong;
 use crate::base::table::{BillingMode, Table, TableState};
 use crate::base::version::Version;
 use crate::operation::Engine;
@@ -21,7 +22,7 @@ use crate::regions::{self, TableThere, in_region};
 use crate::tables::catalog::LiveTable;
 
 /// The Regions that can be members, as AWS lists them.
-const REGIONS: [&str; 34] = [
+pub(super) const REGIONS: [&str; 34] = [
     "ap-south-2",
     "ap-south-1",
     "eu-south-1",
@@ -69,6 +70,13 @@ pub async fn run(
     {
         return Err(Error::replica_being_added(&table.name, &table.namespace.region));
     }
+    if strong_replicas::is_meant(table, input) {
+        return strong_replicas::run(engine, table, input).await;
+    }
+    let mut moves = input.replica_updates.iter().flatten().filter_map(|update| update.delete.as_ref());
+    if moves.next().is_some_and(|first| moves.any(|other| other != first)) {
+        return Err(Error::replica_actions_too_many());
+    }
     let mut described = None;
     for update in input.replica_updates.iter().flatten() {
         let done = if let Some(action) = &update.create {
@@ -90,7 +98,7 @@ pub async fn run(
 }
 
 /// The answer while the change is under way.
-fn answer(engine: &Engine, table: &LiveTable) -> TableDescription {
+pub(super) fn answer(engine: &Engine, table: &LiveTable) -> TableDescription {
     description(table, TableStatus::Updating, engine.usage.now().ms)
 }
 
@@ -159,7 +167,11 @@ async fn create(
 }
 
 /// The table of this name in another Region, on this server or at a peer.
-async fn there(engine: &Engine, table: &LiveTable, region: &str) -> Result<Option<TableThere>, Error> {
+pub(super) async fn there(
+    engine: &Engine,
+    table: &LiveTable,
+    region: &str,
+) -> Result<Option<TableThere>, Error> {
     let standing = engine.table_there(table, region).await;
     standing.map_err(|error| match error {
         StoreError::Unavailable(_) => Error::replica_region_away(region),
@@ -168,7 +180,7 @@ async fn there(engine: &Engine, table: &LiveTable, region: &str) -> Result<Optio
 }
 
 /// A provisioned table, and every index of it, needs writes that are scaled.
-async fn check_scaled(engine: &Engine, table: &LiveTable) -> Result<(), Error> {
+pub(super) async fn check_scaled(engine: &Engine, table: &LiveTable) -> Result<(), Error> {
     if table.billing.mode == BillingMode::OnDemand {
         return Ok(());
     }
@@ -187,7 +199,8 @@ async fn check_scaled(engine: &Engine, table: &LiveTable) -> Result<(), Error> {
 
 /// Refuses a change while another one is under way.
 pub fn check_settled(table: &Table) -> Result<(), Error> {
-    let is_changing = table.membership.as_ref().is_some_and(Membership::is_changing);
+    let is_changing = table.membership.as_ref().is_some_and(Membership::is_changing)
+        || table.strong.as_ref().is_some_and(Strong::is_changing);
     if is_changing || table.state != TableState::Active {
         return Err(Error::global_table_in_use());
     }
@@ -236,8 +249,8 @@ async fn delete(engine: &Engine, table: &Arc<LiveTable>, region: &str) -> Result
 
 /// Refuses a Region that is no other member.
 pub fn check_member(table: &Table, region: &str) -> Result<(), Error> {
-    let member = table.membership.as_ref().and_then(|own| own.replica(region));
-    if member.is_some() { Ok(()) } else { Err(Error::replica_unknown(region)) }
+    let is_member = table.other_regions().any(|other| other == region);
+    if is_member { Ok(()) } else { Err(Error::replica_unknown(region)) }
 }
 
 /// Changes what a member has of its own.

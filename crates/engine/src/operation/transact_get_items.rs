@@ -14,6 +14,7 @@ use super::authorization::access::{self, Access, Detail, Resource};
 use super::cancellation;
 use super::consumed::ConsumedByTable;
 use super::parameters::Parameters;
+use super::transact_write_items::check_not_strong;
 use super::{Kind, Serve, scalar_keys};
 use crate::Namespace;
 use crate::base::caller::Caller;
@@ -94,6 +95,7 @@ pub(super) async fn read_all(
     tables: &[Arc<LiveTable>],
     asked: &[Asked<'_>],
 ) -> Result<(Vec<Option<Item>>, ConsumedByTable), Error> {
+    check_not_strong(tables.iter().map(|table| &**table))?;
     let found = items::transact(engine, operation, asked).await.map_err(|error| match error {
         TransactReadError::Conflicts(positions) => cancellation::of_conflicts(asked.len(), &positions),
         TransactReadError::Throttled(results) => cancellation::of_results(results),

@@ -99,6 +99,14 @@ impl Serve for TransactWriteItems {
     }
 }
 
+/// Refuses transactions on tables with strong consistency between Regions, as DynamoDB does.
+pub(super) fn check_not_strong<'t>(mut tables: impl Iterator<Item = &'t LiveTable>) -> Result<(), Error> {
+    match tables.find(|table| table.strong.is_some()) {
+        Some(table) => Err(Error::not_with_strong("Transactions are", &table.name)),
+        None => Ok(()),
+    }
+}
+
 /// Carries out plans for distinct items as one transaction.
 pub(super) async fn carry_out(
     engine: &Engine,
@@ -106,6 +114,7 @@ pub(super) async fn carry_out(
     plans: &mut [Plan],
     token: Option<&Token>,
 ) -> Result<Transacted, Error> {
+    check_not_strong(plans.iter().map(|plan| &*plan.table))?;
     commit::transact(engine, operation, plans, token).await.map_err(|error| match error {
         TransactError::Conflicts(positions) => cancellation::of_conflicts(plans.len(), &positions),
         TransactError::InProgress => Error::transaction_in_progress(),

@@ -126,6 +126,9 @@ impl Serve for UpdateTable {
 
 /// Refuses what a member of a global table can't do.
 fn check_member(table: &Table, input: &UpdateTableInput) -> Result<(), Error> {
+    if table.strong.is_some() {
+        return replica_updates::check_settled(table);
+    }
     if table.membership.is_none() {
         return Ok(());
     }

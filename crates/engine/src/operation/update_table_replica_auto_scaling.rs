@@ -49,7 +49,7 @@ impl Serve for UpdateTableReplicaAutoScaling {
 
 /// The members, this one first: what is wrong is found before anything is set elsewhere.
 fn regions(table: &Table) -> Vec<String> {
-    let others = table.membership.iter().flat_map(|own| &own.replicas).map(|replica| replica.region.clone());
+    let others = table.other_regions().map(str::to_owned);
     std::iter::once(table.namespace.region.to_string()).chain(others).collect()
 }
 

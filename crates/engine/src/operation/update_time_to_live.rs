@@ -40,6 +40,9 @@ impl Serve for UpdateTimeToLive {
         let now_us = engine.clock.now_us(&*engine.environment);
         let specification = input.time_to_live_specification.clone();
         let update = move |table: &mut Table, unused: Space| {
+            if table.strong.is_some() {
+                return Err(Error::not_with_strong("Time to Live is", &table.name));
+            }
             let TimeToLiveSpecification { enabled, attribute_name } = &input.time_to_live_specification;
             table.time_to_live = changed(table.time_to_live.as_deref(), *enabled, attribute_name)?;
             table.expiry = table.time_to_live.is_some().then(|| Expiry::new(unused));

@@ -136,7 +136,7 @@ impl Regions {
     }
 
     /// A new member gets the write targets of its source. It is a member also without them.
-    pub(super) async fn copy_scaling(&self, source: &Table, region: &str) {
+    pub(crate) async fn copy_scaling(&self, source: &Table, region: &str) {
         let copied = async {
             let mut scaled = self.scaling_here(&source.namespace, source).await?;
             scaled.retain(|scaled| scaled.units.is_write && scaled.settings.is_some());

@@ -14,7 +14,7 @@ use crate::Namespace;
 use crate::base::rows::{ROWS_PER_COMMIT, delete_rows, put_rows, visit_rows};
 use crate::base::table::Index;
 use crate::throughput::counting::MINUTE_MS;
-use crate::throughput::insights::{Rule, RuleInForce, row_key, row_of, rows_range};
+use crate::throughput::insights::{Rule, RuleInForce, replica, row_key, row_of, rows_range};
 
 /// How long minutes are kept.
 const KEPT_MINUTES: u64 = 24 * 60;
@@ -27,7 +27,7 @@ impl Reports {
             let rows: Vec<((Space, Rule, u64), Bytes)> = table.meter.contributors.lock().unstored(now_ms);
             for rows in rows.chunks(ROWS_PER_COMMIT) {
                 let put = |((space, rule, minute), row): &((Space, Rule, u64), Bytes)| {
-                    (row_key(*space, *rule, *minute, run), row.clone())
+                    (row_key(*space, *rule, *minute, run, replica(&table)), row.clone())
                 };
                 put_rows(&*self.store, &rows.iter().map(put).collect::<Vec<_>>()).await?;
                 let mut contributors = table.meter.contributors.lock();
@@ -127,7 +127,8 @@ impl Reports {
             let mut rows: Vec<Bytes> = Vec::new();
             let range = rows_range(rule.space(), rule.rule, minutes.clone());
             visit_rows(&*self.store, &range, |key, row| {
-                if !row_of(&key).is_some_and(|(minute, of)| of == run && is_in_memory(minute)) {
+                let Some((minute, of, replica)) = row_of(&key) else { return Ok(()) };
+                if replica == rule.replica() && !(of == run && is_in_memory(minute)) {
                     rows.push(row);
                 }
                 Ok(())

@@ -10,7 +10,8 @@
 //! go by what was replaced.
 //!
 //! What always holds:
-//! - The spaces of a table are distinct, and no other table has them, now or later.
+//! - The spaces of a table are distinct, and no other table has them, now or later; except for strong replicas in other
+//!   Regions (`base/strong.rs`), which have the same spaces, and in memory the same gate and sizes.
 //! - A table that replaces another in memory has the same name, id and space.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -36,6 +37,7 @@ use crate::base::space;
 use crate::base::stream::PastStream;
 use crate::base::table::Table;
 use crate::cluster::members::{CatalogVersion, Members};
+use crate::tables::replacement::{self, ChangeOfReplicas, Changed, Homes, Replacement};
 use crate::tables::sizes;
 use crate::tables::sizes::{Sizes, Tally};
 use crate::throughput::admission::{Meter, MeteredTable};
@@ -47,6 +49,8 @@ use crate::throughput::usage::Usage;
 const SIZES_PER_COMMIT: usize = 1000;
 /// Tries of a cut while tables change: each change takes longer than a cut.
 const CUTS_MAX: u32 = 100;
+/// Tries of a change whose table has replicas in other Regions than was known. Regions change seldom.
+const REPLACEMENTS_MAX: u32 = 10;
 
 type Tables = BTreeMap<Namespace, BTreeMap<String, Arc<LiveTable>>>;
 
@@ -120,18 +124,6 @@ pub enum CreateError {
     Store(StoreError),
 }
 
-/// The outcome of a change for the stored row of its table.
-enum Replacement {
-    /// There is no such table any more.
-    Gone,
-    /// The change itself refuses.
-    Refused,
-    Changed(Box<Changed>),
-}
-
-/// Changes a table, given a space that no table has used; `None` if it refuses.
-pub type ChangeOfTable = dyn Fn(&Table, Space) -> Option<Table> + Send + Sync;
-
 /// The outcome of a change of a table.
 pub enum Replaced {
     Gone,
@@ -150,8 +142,8 @@ impl<E> ChangeRefusal<E> {
         (ChangeRefusal(Arc::clone(&refusal)), ChangeRefusal(refusal))
     }
 
-    /// The changed table; a refusal is kept.
-    pub fn keep(&self, changed: Result<Table, E>) -> Option<Table> {
+    /// What was changed; a refusal is kept.
+    pub fn keep<T>(&self, changed: Result<T, E>) -> Option<T> {
         changed.map_err(|refusal| *self.0.lock() = Some(refusal)).ok()
     }
 
@@ -163,12 +155,6 @@ impl<E> ChangeRefusal<E> {
             Replaced::Changed(table) => Some(Ok(table)),
         }
     }
-}
-
-struct Changed {
-    table: Table,
-    /// The stream that the change switched off.
-    past_stream: Option<PastStream>,
 }
 
 impl Catalog {
@@ -192,7 +178,7 @@ impl Catalog {
             true => Tally::certain(Size::default()),
             false => Tally::uncertain(),
         };
-        let tally = |space| sizes.get(&space).map_or_else(unknown, |size| Tally::certain(*size));
+        let stored_tally = |space| sizes.get(&space).map_or_else(unknown, |size| Tally::certain(*size));
         let learned = read_learned(&*store).await?;
         let stored = stored_tables(&*store).await?;
         // In a cluster, a table may have been dropped since it was read.
@@ -200,7 +186,15 @@ impl Catalog {
             check_dropped(&*store, &stored).await?;
         }
         for table in stored {
-            let live = live(table, None, &usage, tally);
+            let replica = table.strong_regions().find_map(|region| {
+                let namespace = Namespace::new(table.namespace.account.clone(), region);
+                tables.get(&namespace)?.get(&table.name).cloned()
+            });
+            let tally = |space| {
+                let known = replica.as_ref().and_then(|replica: &Arc<LiveTable>| replica.sizes.get(space));
+                known.cloned().unwrap_or_else(|| stored_tally(space))
+            };
+            let live = live(table, None, replica.as_deref(), &usage, tally);
             live.meter.resume(&live, |space| learned.get(&space).cloned());
             tables.entry(live.namespace.clone()).or_default().insert(live.name.clone(), live);
         }
@@ -391,6 +385,11 @@ impl Catalog {
         self.tables.read().values().flat_map(BTreeMap::values).cloned().collect()
     }
 
+    /// Every table once: of strong replicas, which have the same rows, the one that stands for all.
+    pub fn all_rows_once(&self) -> Vec<Arc<LiveTable>> {
+        self.tables_with(|table| table.stands_for_rows())
+    }
+
     /// The tables for which this is so.
     pub fn tables_with(&self, is_so: impl Fn(&LiveTable) -> bool) -> Vec<Arc<LiveTable>> {
         let tables = self.tables.read();
@@ -501,7 +500,7 @@ impl Catalog {
             };
             catalog.store.update(&keys, &mut decide).await.map_err(CreateError::Store)?;
             let (table, raised) = made.ok_or(CreateError::Exists)?.map_err(CreateError::Store)?;
-            let live = live(table, None, &catalog.usage, |_| Tally::certain(Size::default()));
+            let live = live(table, None, None, &catalog.usage, |_| Tally::certain(Size::default()));
             let shown = catalog.show(live);
             catalog.pass(raised, changing).await.map_err(CreateError::Store)?;
             Ok(shown)
@@ -521,53 +520,93 @@ impl Catalog {
         change: impl Fn(&Table, Space) -> Result<Table, E> + Send + Sync + 'static,
     ) -> Result<Option<Result<Arc<LiveTable>, E>>, StoreError> {
         let (refusal, refused) = ChangeRefusal::none();
-        let change = move |table: &Table, unused| refused.keep(change(table, unused));
-        Ok(refusal.explain(self.replace_boxed(namespace, name, Box::new(change)).await?))
+        let change = replacement::of_all(move |table, unused| refused.keep(change(table, unused)));
+        Ok(refusal.explain(self.replace_boxed(namespace, name, Vec::new(), change).await?))
     }
 
-    /// [`Catalog::replace`], compiled once and not for each kind of change.
+    /// [`Catalog::replace`], compiled once and not for each kind of change. The change may make strong replicas in new
+    /// Regions.
     pub async fn replace_boxed(
         self: &Arc<Catalog>,
         namespace: &Namespace,
         name: &str,
-        change: Box<ChangeOfTable>,
+        new_regions: Vec<String>,
+        change: Box<ChangeOfReplicas>,
     ) -> Result<Replaced, StoreError> {
         let (catalog, namespace, table) = (self.clone(), namespace.clone(), name.to_owned());
         let replace = async move {
-            let changing = catalog.changing.lock().await;
-            let keys = catalog.with_version(vec![space::table_key(&namespace, &table), space::next_key()]);
-            let mut decided = None;
-            let mut decide = |rows: &[Option<Bytes>]| {
-                let replace = || {
-                    let (replacement, mut writes) = decide_replacement(&keys, rows, &*change)?;
-                    let raised = catalog.raise_version(rows, &mut writes)?;
-                    Ok::<_, StoreError>((replacement, raised, writes))
+            let mut regions = catalog.strong_regions(&namespace, &table);
+            for _ in 0..REPLACEMENTS_MAX {
+                let unknown = new_regions.iter().filter(|region| !regions.contains(region));
+                let others = regions.iter().chain(unknown);
+                let others = others.map(|region| Namespace::new(namespace.account.clone(), &**region));
+                let homes = Homes {
+                    table: table.clone(),
+                    namespaces: std::iter::once(namespace.clone()).chain(others).collect(),
+                    new_regions: new_regions.clone(),
                 };
-                let (decision, writes) = match replace() {
-                    Ok((replacement, raised, writes)) => (Ok((replacement, raised)), writes),
-                    Err(error) => (Err(error), WriteSet::default()),
-                };
-                decided = Some(decision);
-                writes
-            };
-            catalog.store.update(&keys, &mut decide).await?;
-            let (replacement, raised) = decided.expect("the store has called decide")?;
-            let replaced = match replacement {
-                Replacement::Gone => {
-                    catalog.hide(&namespace, &table);
-                    Replaced::Gone
+                match catalog.replace_at(&homes, &*change).await? {
+                    Ok(replaced) => return Ok(replaced),
+                    Err(known) => regions = known,
                 }
-                Replacement::Refused => Replaced::Refused,
-                Replacement::Changed(changed) => {
-                    let Changed { table, past_stream } = *changed;
-                    catalog.past_streams.write().extend(past_stream.map(Arc::new));
-                    Replaced::Changed(catalog.show(catalog.following(table)))
-                }
-            };
-            catalog.pass(raised, changing).await?;
-            Ok(replaced)
+            }
+            Err(StoreError::Unavailable("the Regions of a table change all the time".to_owned()))
         };
         self.background.carry_through("change of a table", name, replace).await?
+    }
+
+    /// The Regions of the strong replicas of a table, as it is shown.
+    fn strong_regions(&self, namespace: &Namespace, name: &str) -> Vec<String> {
+        let table = self.find(namespace, name);
+        table.iter().flat_map(|table| table.strong_regions()).map(str::to_owned).collect()
+    }
+
+    /// One try of a replacement: the Regions of the replicas, if the table has others than was expected.
+    async fn replace_at(
+        &self,
+        homes: &Homes,
+        change: &ChangeOfReplicas,
+    ) -> Result<Result<Replaced, Vec<String>>, StoreError> {
+        let changing = self.changing.lock().await;
+        let keys = self.with_version(homes.keys());
+        let mut decided = None;
+        let mut decide = |rows: &[Option<Bytes>]| {
+            let replace = || {
+                let (replacement, mut writes) = homes.decide(rows, change)?;
+                let raised = self.raise_version(rows, &mut writes)?;
+                Ok::<_, StoreError>((replacement, raised, writes))
+            };
+            let (decision, writes) = match replace() {
+                Ok((replacement, raised, writes)) => (Ok((replacement, raised)), writes),
+                Err(error) => (Err(error), WriteSet::default()),
+            };
+            decided = Some(decision);
+            writes
+        };
+        self.store.update(&keys, &mut decide).await?;
+        let (replacement, raised) = decided.expect("the store has called decide")?;
+        let replaced = match replacement {
+            Replacement::Gone => {
+                self.hide(&homes.namespaces[0], &homes.table);
+                Replaced::Gone
+            }
+            Replacement::Refused => Replaced::Refused,
+            Replacement::OtherReplicas(regions) => return Ok(Err(regions)),
+            Replacement::Changed(changed) => Replaced::Changed(self.show_changed(*changed)),
+        };
+        self.pass(raised, changing).await?;
+        Ok(Ok(replaced))
+    }
+
+    /// Shows changed tables. Returns the one that was named.
+    fn show_changed(&self, changed: Changed) -> Arc<LiveTable> {
+        let Changed { tables, removed, past_streams } = changed;
+        self.past_streams.write().extend(past_streams.into_iter().map(Arc::new));
+        let shown: Vec<_> = tables.into_iter().map(|table| self.show(self.following(table))).collect();
+        for table in removed {
+            self.hide(&table.namespace, &table.name);
+        }
+        shown.into_iter().next().expect("a change keeps the table that was named")
     }
 
     /// Drops a table if its stored row is as expected. Its rows remain to be cleared.
@@ -682,14 +721,24 @@ impl Catalog {
         if let Some(current) = &current {
             assert_eq!(current.space(), table.space(), "a table keeps its space");
         }
+        let same_rows = current.iter().cloned().chain(self.replicas(&table));
+        let same_rows: Vec<Arc<LiveTable>> = same_rows.collect();
         let tally = |space| {
-            let current = current.as_ref().and_then(|current| current.sizes.get(space));
-            current.cloned().unwrap_or_else(|| match self.members.is_some() {
+            let known = same_rows.iter().find_map(|table| table.sizes.get(space));
+            known.cloned().unwrap_or_else(|| match self.members.is_some() {
                 true => Tally::certain(Size::default()),
                 false => Tally::uncertain(),
             })
         };
-        live(table, current.as_deref(), &self.usage, tally)
+        live(table, current.as_deref(), same_rows.first().map(|table| &**table), &self.usage, tally)
+    }
+
+    /// The other strong replicas of a table, as far as they are shown.
+    pub fn replicas(&self, table: &Table) -> Vec<Arc<LiveTable>> {
+        let account = &table.namespace.account;
+        let namespaces = table.strong_regions().map(|region| Namespace::new(account.clone(), region));
+        let found = namespaces.filter_map(|namespace| self.find(&namespace, &table.name));
+        found.filter(|other| other.space() == table.space()).collect()
     }
 
     fn show(&self, live: Arc<LiveTable>) -> Arc<LiveTable> {
@@ -715,38 +764,6 @@ impl Catalog {
     }
 }
 
-/// Decides a change of a table, given its stored row and that of the next unused space.
-fn decide_replacement(
-    keys: &[Key],
-    rows: &[Option<Bytes>],
-    change: &ChangeOfTable,
-) -> Result<(Replacement, WriteSet), StoreError> {
-    let Some(row) = &rows[0] else { return Ok((Replacement::Gone, WriteSet::default())) };
-    let (current, next) = (decode_table(row)?, next_space(&rows[1])?);
-    let Some(changed) = change(&current, next) else {
-        return Ok((Replacement::Refused, WriteSet::default()));
-    };
-    assert!(changed.is_successor_of(&current), "{} became another table", current.full_name());
-    let past_stream = past_stream(&current, &changed);
-    let kept: Vec<Space> = changed.spaces().collect();
-    let dropped = current.spaces().filter(|space| !kept.contains(space));
-    let mut puts = vec![
-        (keys[0].clone(), encode_table(&changed)),
-        (keys[1].clone(), space::encode_number(changed.numbers_end().max(next.0))),
-    ];
-    puts.extend(dropped.map(|space| (space::drop_key(space), Bytes::new())));
-    puts.extend(past_stream.as_ref().map(|stream| (space::past_stream_key(stream), encode(stream))));
-    let changed = Changed { table: changed, past_stream };
-    Ok((Replacement::Changed(Box::new(changed)), WriteSet { puts, ..WriteSet::default() }))
-}
-
-/// The stream that the change switched off.
-fn past_stream(current: &Table, changed: &Table) -> Option<PastStream> {
-    let stream = current.stream.as_ref().filter(|stream| changed.stream.as_ref() != Some(*stream))?;
-    let closed_us = changed.log.shards.iter().filter_map(|shard| shard.closed_us).max();
-    Some(PastStream::of(current, stream, &changed.log.shards, closed_us.unwrap_or(stream.from_us)))
-}
-
 /// What is left of the stream of a table that is removed.
 fn stream_of_removed(table: &Table, now_us: u64) -> Option<PastStream> {
     let stream = table.stream.as_ref()?;
@@ -756,7 +773,7 @@ fn stream_of_removed(table: &Table, now_us: u64) -> Option<PastStream> {
 }
 
 /// The first space that no table has used.
-fn next_space(row: &Option<Bytes>) -> Result<Space, StoreError> {
+pub fn next_space(row: &Option<Bytes>) -> Result<Space, StoreError> {
     row.as_deref().map_or(Ok(space::FIRST_OF_TABLES), |row| space::decode_number(row).map(Space))
 }
 
@@ -765,15 +782,16 @@ pub async fn unused_space(store: &dyn Read) -> Result<Space, StoreError> {
     next_space(&store.get(&[space::next_key()], Consistency::Latest).await?[0])
 }
 
-/// A table in memory; `current` is the same table until now.
+/// A table in memory. `current` is the same table until now; `same_rows` is that, or a strong replica.
 fn live(
     table: Table,
     current: Option<&LiveTable>,
+    same_rows: Option<&LiveTable>,
     usage: &Usage,
     tally: impl Fn(Space) -> Arc<Tally>,
 ) -> Arc<LiveTable> {
     assert_eq!(table.fault_in_spaces(), None, "{}", table.full_name());
-    let gate = current.map(|current| current.gate.clone()).unwrap_or_default();
+    let gate = same_rows.map(|same| same.gate.clone()).unwrap_or_default();
     let sizes = Sizes::new(table.spaces(), tally);
     let meter = match current {
         Some(current) => {
@@ -782,8 +800,8 @@ fn live(
         }
         None => Arc::new(Meter::new(&table, usage)),
     };
-    let changed = current.map(|current| current.changed.clone()).unwrap_or_default();
-    let log_bytes = current.map(|current| current.log_bytes.clone()).unwrap_or_default();
+    let changed = same_rows.map(|same| same.changed.clone()).unwrap_or_default();
+    let log_bytes = same_rows.map(|same| same.log_bytes.clone()).unwrap_or_default();
     let retired = AtomicBool::new(false);
     let document = table.policy.as_ref().map(|policy| policy.document.as_str());
     let parsed_policy = document.map(|document| iam::Policy::parse(document, iam::PolicyUse::Resource));
@@ -827,8 +845,9 @@ async fn read_learned(store: &dyn Read) -> Result<HashMap<Space, Learned>, Store
 /// All rows of one of the catalog's spaces. There are few: at most 2,500 tables for each account.
 async fn rows(store: &dyn Read, space: Space) -> Result<Vec<(Vec<u8>, Bytes)>, StoreError> {
     let mut rows = Vec::new();
+    let range = if space == space::SPACES { space::one_partition(space) } else { Range::all(space) };
     store
-        .scan(&Range::all(space), Direction::Forward, Consistency::Latest, &mut |key, value| {
+        .scan(&range, Direction::Forward, Consistency::Latest, &mut |key, value| {
             rows.push((key.sort.to_vec(), value));
             ControlFlow::Continue(())
         })
@@ -838,10 +857,13 @@ async fn rows(store: &dyn Read, space: Space) -> Result<Vec<(Vec<u8>, Bytes)>, S
 
 /// The tables that a store holds.
 pub async fn stored_tables(store: &dyn Read) -> Result<Vec<Table>, StoreError> {
-    let (mut tables, mut known) = (Vec::new(), HashSet::new());
+    let (mut tables, mut known) = (Vec::new(), HashMap::new());
     for (_, row) in rows(store, space::TABLES).await? {
         let table = decode_table(&row)?;
-        if let Some(shared) = table.spaces().find(|space| !known.insert(*space)) {
+        // Strong replicas have the same spaces.
+        let owner = (table.rows_home(), table.name.clone());
+        let is_foreign = |space: &Space| *known.entry(*space).or_insert_with(|| owner.clone()) != owner;
+        if let Some(shared) = table.spaces().find(is_foreign) {
             let name = table.full_name();
             return Err(StoreError::Corrupt(format!("{name} shares space {} with another", shared.0)));
         }
@@ -877,7 +899,8 @@ pub fn encode_table(table: &Table) -> Bytes {
     encode(table)
 }
 
-fn decode_table(row: &[u8]) -> Result<Table, StoreError> {
+/// A table from its row.
+pub fn decode_table(row: &[u8]) -> Result<Table, StoreError> {
     let corrupt = |reason: String| StoreError::Corrupt(format!("a table of the catalog: {reason}"));
     let table: Table = serde_json::from_slice(row).map_err(|error| corrupt(error.to_string()))?;
     match table.fault_in_spaces() {
@@ -896,6 +919,7 @@ fn decode_past_stream(row: &[u8]) -> Result<PastStream, StoreError> {
         .map_err(|error| StoreError::Corrupt(format!("a past stream of the catalog: {error}")))
 }
 
-fn encode(value: &impl serde::Serialize) -> Bytes {
+/// A value of the catalog as its row has it.
+pub fn encode(value: &impl serde::Serialize) -> Bytes {
     Bytes::from(serde_json::to_vec(value).expect("tables, streams and sizes have only names and numbers"))
 }

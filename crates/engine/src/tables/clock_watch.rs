@@ -106,7 +106,7 @@ impl Job for NoteDoubtfulTimes {
             return Ok(());
         }
         let mut is_open = false;
-        for table in self.tables.catalog.all() {
+        for table in self.tables.catalog.all_rows_once() {
             if let Some(table) = self.tables.note_doubtful_time(&table).await? {
                 is_open |= table.doubtful_times.last().is_some_and(|time| time.until_us.is_none());
             }

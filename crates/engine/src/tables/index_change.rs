@@ -196,7 +196,7 @@ impl Tables {
     pub fn index_progress(&self) -> BoxFuture<'_, Result<Vec<IndexProgress>, StoreError>> {
         Box::pin(async move {
             let mut progress = Vec::new();
-            for table in self.catalog.all() {
+            for table in self.catalog.all_rows_once() {
                 for index in table.indexes.iter().filter(|index| index.state == IndexState::Creating) {
                     let position =
                         walk::read_progress(&*self.store, &space::progress_key(index.space())).await?;
@@ -220,7 +220,8 @@ impl Tables {
         self.background.start(self.index_change(table, index));
     }
 
-    /// What finishes the creation or the dropping of an index.
+    /// What finishes the creation or the dropping of an index. Strong replicas have one index, so one of them does it for
+    /// all.
     pub(crate) fn index_change(self: &Arc<Tables>, table: &Table, index: &Index) -> IndexChange {
         IndexChange {
             tables: self.clone(),
@@ -228,7 +229,7 @@ impl Tables {
             catalog: self.catalog.clone(),
             environment: self.environment.clone(),
             usage: self.usage.clone(),
-            namespace: table.namespace.clone(),
+            namespace: table.rows_home(),
             table: table.name.clone(),
             index: index.name.clone(),
         }

@@ -354,7 +354,9 @@ async fn members(store: &dyn Read) -> Result<Vec<Member>, StoreError> {
         members.extend(space::member_of(key.sort));
         ControlFlow::Continue(())
     };
-    store.scan(&Range::all(space::CLUSTER), Direction::Forward, Consistency::Latest, &mut visit).await?;
+    store
+        .scan(&space::one_partition(space::CLUSTER), Direction::Forward, Consistency::Latest, &mut visit)
+        .await?;
     members.into_iter().collect()
 }
 

@@ -15,6 +15,7 @@ use store::{Key, Position, Space, Store, StoreError, WriteSet};
 
 use crate::base::rows::put_rows;
 use crate::base::size::Size;
+use crate::base::strong;
 use crate::base::table::{Scope, Table};
 use crate::base::walk::Walk;
 use crate::base::{index, space};
@@ -38,8 +39,13 @@ pub fn begin_rebuilding(store: &dyn Store, unused: u64) -> BoxFuture<'_, Result<
         let ends = tables.iter().map(Table::numbers_end);
         let mut unused = ends.chain([unused, catalog::unused_space(store).await?.0]).max().unwrap_or(unused);
         let mut begun = Rebuilding::default();
-        for table in &tables {
-            unused = begin(store, table, unused).await?;
+        for table in tables.iter().filter(|table| table.stands_for_rows()) {
+            let is_replica = |other: &&Table| {
+                other.name == table.name
+                    && table.strong_regions().any(|region| other.is_in(&table.namespace, region))
+            };
+            let replicas: Vec<Table> = tables.iter().filter(is_replica).cloned().collect();
+            unused = begin(store, table, &replicas, unused).await?;
             begun.tables += 1;
             begun.indexes += table.indexes.len();
         }
@@ -47,8 +53,8 @@ pub fn begin_rebuilding(store: &dyn Store, unused: u64) -> BoxFuture<'_, Result<
     })
 }
 
-/// Begins with one table. Returns the first space that is unused then.
-async fn begin(store: &dyn Store, table: &Table, unused: u64) -> Result<u64, StoreError> {
+/// Begins with one table, and its strong replicas, which have the same rows. Returns the first space that is unused then.
+async fn begin(store: &dyn Store, table: &Table, replicas: &[Table], unused: u64) -> Result<u64, StoreError> {
     let mut renewed = table.clone();
     let old = renewed.renew_derived(Space(unused));
     let unused = unused.max(renewed.numbers_end());
@@ -58,12 +64,14 @@ async fn begin(store: &dyn Store, table: &Table, unused: u64) -> Result<u64, Sto
         put_rows(store, &[next.clone(), (space::drop_key(collections), Bytes::new())]).await?;
         count_collections(store, &renewed, collections).await?;
     }
-    let keys = [space::table_key(&table.namespace, &table.name), space::next_key()];
-    let mut puts = vec![(keys[0].clone(), catalog::encode_table(&renewed)), next];
-    puts.extend(old.iter().map(|space| (space::drop_key(*space), Bytes::new())));
     let sizes = table.spaces().map(space::size_key);
-    let progress = old.iter().map(|space| space::progress_key(*space));
     let counted = renewed.collections().map(space::drop_key);
+    let row = |table: &Table| (space::table_key(&table.namespace, &table.name), catalog::encode_table(table));
+    let mut puts: Vec<(Key, Bytes)> = strong::share(renewed, replicas).iter().map(row).collect();
+    puts.push(next);
+    let keys: Vec<Key> = puts.iter().map(|(key, _)| key.clone()).collect();
+    puts.extend(old.iter().map(|space| (space::drop_key(*space), Bytes::new())));
+    let progress = old.iter().map(|space| space::progress_key(*space));
     let deletes: Vec<Key> = sizes.chain(progress).chain(counted).collect();
     let mut write = |_: &[Option<Bytes>]| WriteSet {
         puts: puts.clone(),

@@ -271,7 +271,7 @@ impl Job for ShareSizes {
     }
 
     async fn run(&self) -> Result<(), StoreError> {
-        share(&*self.tables.store, &self.tables.catalog.all()).await
+        share(&*self.tables.store, &self.tables.catalog.all_rows_once()).await
     }
 }
 
@@ -297,7 +297,7 @@ impl Job for CountAll {
     /// A table that cannot be counted doesn't keep the others from being counted.
     async fn run(&self) -> Result<(), StoreError> {
         let mut failure = None;
-        for table in &self.tables.catalog.all() {
+        for table in &self.tables.catalog.all_rows_once() {
             let indexes = table.indexes.iter().filter(|index| index.state == IndexState::Active);
             for space in std::iter::once(table.space()).chain(indexes.map(|index| index.space())) {
                 if let Err(error) = self.tables.recount(table, space).await {

@@ -12,8 +12,8 @@ use store::{Space, StoreError};
 use crate::Environment;
 use crate::background::{Background, Job};
 use crate::base::clock::ChangeClock;
-use crate::base::fault;
 use crate::base::table::{Table, TableState};
+use crate::base::{fault, strong};
 use crate::tables::Tables;
 use crate::tables::catalog::{Catalog, LiveTable};
 use crate::tables::clearing::Clearing;
@@ -76,8 +76,29 @@ impl StateChange {
             {
                 Ok(())
             }
+            TableState::Deleting if self.table.strong.is_some() => self.drop_replica().await,
             TableState::Deleting => self.drop_table().await,
         }
+    }
+
+    /// Takes a strong replica out of the others, which keep the rows. They forget it in the same commit.
+    async fn drop_replica(&self) -> Result<(), StoreError> {
+        let Some(replica) = self.catalog.successor(&self.table) else { return Ok(()) };
+        // No request goes by it any more.
+        self.catalog.wait_for_writes(Some(&replica)).await?;
+        let staying = |other: &&Arc<LiveTable>| other.state != TableState::Deleting;
+        let Some(staying) = self.catalog.replicas(&replica).into_iter().find(|other| staying(&other)) else {
+            return Err(StoreError::Unavailable(format!("{} has no other replica", replica.full_name())));
+        };
+        let (region, id) = (replica.namespace.region.clone(), replica.id.clone());
+        let without = move |tables: &[Table], _: Space| {
+            let is_leaving = |table: &Table| table.id == id && table.state == TableState::Deleting;
+            tables.iter().find(|table| is_leaving(table))?;
+            Some(strong::without(tables, &region))
+        };
+        let (home, name) = (staying.namespace.clone(), &staying.name);
+        self.catalog.replace_boxed(&home, name, Vec::new(), Box::new(without)).await?;
+        Ok(())
     }
 
     async fn activate(&self) -> Result<(), StoreError> {

@@ -62,10 +62,24 @@ pub fn verify<'a>(store: &'a dyn Store) -> BoxFuture<'a, Result<Verification, St
         catalog::check_rest(&*snapshot, &tables).await?;
         let mut found = Verification::default();
         for table in &tables {
-            verify_table(&*snapshot, table, &mut found).await?;
+            verify_replicas(table, &tables, &mut found);
+            if table.stands_for_rows() {
+                verify_table(&*snapshot, table, &mut found).await?;
+            }
         }
         Ok(found)
     })
+}
+
+/// Every strong replica must be there, and have the same rows and settings as the others.
+fn verify_replicas(table: &Table, tables: &[Table], found: &mut Verification) {
+    for region in table.strong_regions() {
+        let is_there = |other: &&Table| other.name == table.name && other.is_in(&table.namespace, region);
+        let other = tables.iter().find(is_there);
+        if other.is_none_or(|other| !table.agrees_with(other)) {
+            found.fault(|| format!("{}: its strong replica in {region} differs", table.full_name()));
+        }
+    }
 }
 
 async fn verify_table(rows: &dyn Read, table: &Table, found: &mut Verification) -> Result<(), StoreError> {

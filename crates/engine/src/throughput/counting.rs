@@ -291,6 +291,7 @@ pub fn is_user_error(kind: ErrorKind) -> bool {
             | ErrorKind::ConditionalCheckFailed
             | ErrorKind::ConditionalCheckFailedOfStatement
             | ErrorKind::TransactionConflict
+            | ErrorKind::ReplicatedWriteConflict
             | ErrorKind::TransactionCanceled
     )
 }

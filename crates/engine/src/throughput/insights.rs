@@ -122,6 +122,11 @@ impl<'t> RuleInForce<'t> {
         self.rule.attributes(keys).map(|attribute| attribute.name.clone()).collect()
     }
 
+    /// What tells its rows from those of strong replicas, whose table and indexes are in the same spaces.
+    pub fn replica(&self) -> &str {
+        replica(self.table)
+    }
+
     /// The table or index that it counts for.
     pub fn space(&self) -> Space {
         self.index.map_or_else(|| self.table.space(), Index::space)
@@ -328,19 +333,26 @@ pub fn rows_range(space: Space, rule: Rule, minutes: std::ops::Range<u64>) -> Ra
     Range { space: space::CONTRIBUTORS, start, end }
 }
 
+/// The Region of a strong replica; other tables are alone in their spaces.
+pub fn replica(table: &Table) -> &str {
+    if table.strong.is_some() { &table.namespace.region } else { "" }
+}
+
 /// Where the row of a minute is.
-pub fn row_key(space: Space, rule: Rule, minute: u64, run: u64) -> Key {
+pub fn row_key(space: Space, rule: Rule, minute: u64, run: u64, replica: &str) -> Key {
     let mut sort = vec![rule as u8];
     sort.extend(minute.to_be_bytes());
     sort.extend(run.to_be_bytes());
+    sort.extend(replica.as_bytes());
     Key { space: space::CONTRIBUTORS, position: Position { partition: partition(space), sort } }
 }
 
-/// The minute and the run of a row.
-pub fn row_of(key: &Key) -> Option<(u64, u64)> {
+/// The minute and the run of a row, and the replica that it is of.
+pub fn row_of(key: &Key) -> Option<(u64, u64, &str)> {
     let number = |bytes: &[u8]| bytes.try_into().map(u64::from_be_bytes).ok();
     let sort = &key.position.sort;
-    Some((number(sort.get(1..9)?)?, number(sort.get(9..17)?)?))
+    let replica = std::str::from_utf8(sort.get(17..)?).ok()?;
+    Some((number(sort.get(1..9)?)?, number(sort.get(9..17)?)?, replica))
 }
 
 fn partition(space: Space) -> Partition {

@@ -170,6 +170,13 @@ pub async fn metered<T>(request: impl Future<Output = T>) -> (T, f64) {
     (answer.await, units)
 }
 
+/// Reports use that does not count as the request's.
+pub fn unmetered(report: impl FnOnce()) {
+    let own = METER.get();
+    report();
+    METER.set(own);
+}
+
 /// Where all use of throughput is reported.
 pub struct Usage {
     pub(crate) enforcement: Enforcement,

@@ -420,8 +420,7 @@ async fn wrong_changes_of_replicas_are_refused_in_aws_words() {
     let mut strong =
         updates(json!([{"Create": {"RegionName": "us-east-2"}}, {"Create": {"RegionName": "us-west-2"}}]));
     strong["MultiRegionConsistency"] = json!("STRONG");
-    wrong(strong, "Lodestone does not serve MultiRegionConsistency STRONG yet. Leave it out of the request.")
-        .await;
+    wrong(strong, "MultiRegionConsistency parameter is unsupported on existing global table").await;
     let disassociate = json!({"RegionName": "us-east-1", "DisassociationMode": "WAIT_FOR_REPLICATION"});
     wrong(
         updates(json!([{"Disassociate": disassociate}])),

@@ -39,6 +39,7 @@ mod settings;
 mod sizes;
 mod states;
 mod streams;
+mod strong_regions;
 mod support;
 mod tables;
 mod tags;

@@ -257,6 +257,63 @@ async fn jobs_of_a_server_that_is_killed_are_taken_over() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_strong_table_goes_on_in_the_other_regions_when_the_server_of_one_is_killed() {
+    const REGIONS: [&str; 3] = ["us-east-1", "us-east-2", "us-west-2"];
+    let servers = Servers::new(SILENCE);
+    let (one, two, three) = (servers.open().await, servers.open().await, servers.open().await);
+    one.create_table().await;
+    let creates: Vec<Value> =
+        REGIONS[1..].iter().map(|region| json!({"Create": {"RegionName": region}})).collect();
+    let strong = json!({"TableName": "Table", "MultiRegionConsistency": "STRONG", "ReplicaUpdates": creates});
+    one.ok("UpdateTable", strong).await;
+    // Each server is asked for a Region of its own.
+    let in_region = async |server: &Server, region: &str, operation: &str, input: Value| {
+        let caller = Caller::new("123456789012", region);
+        call_engine(&server.engine, &caller, operation, input).await.unwrap()
+    };
+    let put = async |server: &Server, region: &str, number: u64| {
+        let item = json!({"p": {"S": number.to_string()}, "c": {"S": "red"}});
+        in_region(server, region, "PutItem", json!({"TableName": "Table", "Item": item})).await;
+    };
+    let count = async |server: &Server, region: &str, more: Value| {
+        let mut input = more;
+        input["TableName"] = json!("Table");
+        in_region(server, region, "Scan", input).await["Count"].as_u64().unwrap()
+    };
+    let consistent = json!({"ConsistentRead": true});
+    for number in (0..30).step_by(3) {
+        put(&one, REGIONS[0], number).await;
+        put(&two, REGIONS[1], number + 1).await;
+        put(&three, REGIONS[2], number + 2).await;
+        assert_eq!(count(&two, REGIONS[1], consistent.clone()).await, number + 3);
+    }
+    // The job that fills it was started there and has hardly begun.
+    one.create_index().await;
+    one.kill();
+    put(&two, REGIONS[1], 30).await;
+    assert_eq!(count(&three, REGIONS[2], consistent).await, 31);
+    until("the index is made", async || {
+        let table = in_region(&three, REGIONS[2], "DescribeTable", json!({"TableName": "Table"})).await;
+        table["Table"]["GlobalSecondaryIndexes"][0]["IndexStatus"] == "ACTIVE"
+    })
+    .await;
+    assert_eq!(count(&two, REGIONS[1], json!({"IndexName": "ByColour"})).await, 31);
+    let again = servers.open().await;
+    assert_eq!(count(&again, REGIONS[0], json!({"ConsistentRead": true})).await, 31);
+    until("the items are counted", async || {
+        let counts = [(&again, REGIONS[0]), (&two, REGIONS[1])];
+        let mut shown = Vec::new();
+        for (server, region) in counts {
+            let table = in_region(server, region, "DescribeTable", json!({"TableName": "Table"})).await;
+            shown.push(table["Table"]["ItemCount"].as_u64());
+        }
+        shown == [Some(31), Some(31)]
+    })
+    .await;
+    assert_eq!(again.engine.verify().await.unwrap().reports, Vec::<String>::new());
+}
+
+#[tokio::test(start_paused = true)]
 async fn an_index_is_made_whose_request_has_an_unknown_outcome() {
     let mut servers = Servers::new(LONG_SILENCE);
     servers.options.member_poll = Duration::from_secs(1);

@@ -127,10 +127,13 @@ on_every_store! {
         assert_eq!(with_settings(database, source, json!({})).await.unwrap_err(), message("GlobalTableSourceArn"));
         with_settings(database, json!({}), json!({})).await.unwrap();
         let strong = json!({
-            "ReplicaUpdates": [{"Create": {"RegionName": "us-east-2"}}, {"Create": {"RegionName": "us-west-2"}}],
+            "ReplicaUpdates": [
+                {"Create": {"RegionName": "us-east-2", "TableClassOverride": "STANDARD_INFREQUENT_ACCESS"}},
+                {"Create": {"RegionName": "us-west-2"}},
+            ],
             "MultiRegionConsistency": "STRONG",
         });
-        let message = message("MultiRegionConsistency STRONG");
+        let message = message("TableClassOverride with STRONG");
         database.refused("UpdateTable", with_name(strong), "ValidationException", &message).await;
         assert_eq!(described(database).await["TableStatus"], "ACTIVE");
     }

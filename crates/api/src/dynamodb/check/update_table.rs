@@ -87,7 +87,9 @@ impl UpdateTableInput {
             moved.extend(update.delete.iter().map(|delete| (false, delete.region_name.as_str())));
         }
         let is_strong = self.multi_region_consistency == Some(MultiRegionConsistency::Strong);
-        if moved.len() > 1 && !is_strong {
+        // Several are deleted at once from a table that is strong, which only the table can tell.
+        let creates = moved.iter().any(|(is_new, _)| *is_new);
+        if moved.len() > 1 && creates && !is_strong {
             return Err(Error::replica_actions_too_many());
         }
         let without = UpdateTableInput {

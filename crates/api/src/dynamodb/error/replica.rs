@@ -140,6 +140,78 @@ impl Error {
         ))
     }
 
+    /// A write that meets one of another Region, in a table with strong consistency.
+    pub fn replicated_write_conflict() -> Error {
+        let message = "The request was rejected because one or more items in the request are being modified by a \
+                       request in another Region.";
+        Error::new(ErrorKind::ReplicatedWriteConflict, message)
+    }
+
+    /// A consistency for a table that other Regions have already.
+    pub fn consistency_of_global_table() -> Error {
+        Error::validation("MultiRegionConsistency parameter is unsupported on existing global table")
+    }
+
+    /// The deletion of one of the tables that are strongly consistent with each other.
+    pub fn strong_replica_not_deletable() -> Error {
+        Error::validation("Deletion of only one table replica is not supported")
+    }
+
+    /// A group of another size. AWS's words are not known; neither are they for the errors below.
+    pub fn strong_regions_not_three() -> Error {
+        Error::validation(
+            "MultiRegionConsistency STRONG needs exactly three Regions: create two replicas, or one replica and one \
+             witness, in one request.",
+        )
+    }
+
+    /// Regions that can't have a strongly consistent table together.
+    pub fn strong_regions_apart(regions: &[String], sets: &[&[&str]]) -> Error {
+        let sets: Vec<String> = sets.iter().map(|set| format!("[{}]", set.join(", "))).collect();
+        Error::validation(format!(
+            "MultiRegionConsistency STRONG is not supported between the Regions [{}]. All must be of one of these sets: {}",
+            regions.join(", "),
+            sets.join(", ")
+        ))
+    }
+
+    /// A Region whose server has a database of its own.
+    pub fn strong_region_at_peer(region: &str) -> Error {
+        Error::validation(format!(
+            "MultiRegionConsistency STRONG is not supported with {region}: its server is a peer with a database of its own. \
+             Strong consistency needs Regions that share one database, as several Regions of one server or servers on one \
+             PostgreSQL do."
+        ))
+    }
+
+    /// A table that can't become strongly consistent.
+    pub fn strong_not_possible(table: &str, reason: &str) -> Error {
+        Error::validation(format!("Table {table} cannot have MultiRegionConsistency STRONG: {reason}."))
+    }
+
+    /// A witness without what it belongs to.
+    pub fn witness_without_strong() -> Error {
+        Error::validation(
+            "A witness is created together with a replica and MultiRegionConsistency STRONG, and deleted together with \
+             the replicas.",
+        )
+    }
+
+    /// A change of one Region of a strongly consistent table.
+    pub fn strong_regions_fixed() -> Error {
+        Error::validation(
+            "The Regions of a table with MultiRegionConsistency STRONG cannot be changed one by one. Delete all other \
+             replicas and the witness in one request to have a table of one Region.",
+        )
+    }
+
+    /// An operation that strongly consistent tables don't have.
+    pub fn not_with_strong(what: &str, table: &str) -> Error {
+        Error::validation(format!(
+            "{what} not supported for table {table} with MultiRegionConsistency STRONG."
+        ))
+    }
+
     /// Global tables of the first version, which AWS no longer makes.
     pub fn global_table_version_unsupported() -> Error {
         Error::invalid_parameter(

@@ -71,6 +71,7 @@ export function Regions({ state }: { state: TableState }) {
   if (!found) return <Loading what="Looking at Regions" />;
   const replicas: any[] = state.description.value!.Replicas ?? [];
   if (replicas.length === 0) return <div class="page"><Alone state={state} onDone={look} /></div>;
+  if (state.description.value!.MultiRegionConsistency === "STRONG") return <div class="page"><Strong state={state} replicas={replicas} onDone={look} /></div>;
   const members = [here(), ...replicas.map((one) => one.RegionName as string)];
   const links = linksOf(members, found);
   return (
@@ -122,8 +123,78 @@ function Alone({ state, onDone }: { state: TableState; onDone(): Promise<void> }
         <Add state={state} members={[here()]} onDone={onDone} />
         <pre class="code" tabIndex={0} aria-label="A command to copy">{`aws dynamodb update-table --endpoint-url ${location.origin} --table-name ${state.name} \\
     --replica-updates '[{"Create": {"RegionName": "eu-west-1"}}]'`}</pre>
+        <p>An empty table can be strongly consistent between three Regions instead: a write is in all of them when it is acknowledged.</p>
+        <pre class="code" tabIndex={0} aria-label="A command to copy for strong consistency">{`aws dynamodb update-table --endpoint-url ${location.origin} --table-name ${state.name} \\
+    --multi-region-consistency STRONG \\
+    --replica-updates '[{"Create": {"RegionName": "us-east-2"}}, {"Create": {"RegionName": "us-west-2"}}]'`}</pre>
       </div>
     </section>
+  );
+}
+
+// A table that is strongly consistent between Regions: its replicas are views of the same rows, so nothing waits for them.
+function Strong({ state, replicas, onDone }: { state: TableState; replicas: any[]; onDone(): Promise<void> }) {
+  const [parting, setParting] = useState(false);
+  const witnesses: any[] = state.description.value!.GlobalTableWitnesses ?? [];
+  const chip = (status: string) => <span class={`chip ${status === "ACTIVE" ? "good" : "warn"}`}>{status}</span>;
+  const rows = replicas.map((one) => [one.RegionName, one.ReplicaStatus, null]).concat(witnesses.map((one) => [one.RegionName, one.WitnessStatus, "witness"]));
+  return (
+    <div class="stack">
+      <section class="panel" aria-label="Members">
+        <h2>Members <span class="num muted">{rows.length + 1}</span> <span class="chip blue">strongly consistent</span> <Saving name={`${state.name}-regions`} rows={() => ({ head: ["region", "status", "role"], rows: [[here(), "ACTIVE", null], ...rows] })} /></h2>
+        <table class="plain num">
+          <thead><tr><th scope="col">Region</th><th scope="col">State</th></tr></thead>
+          <tbody>
+            <tr><th scope="row">{here()}</th><td><span class="chip blue">shown here</span></td></tr>
+            {replicas.map((one) => (
+              <tr key={one.RegionName}>
+                <th scope="row" class="nowrap"><a href={href(`table/${state.name}/regions`, { as: `${account()}.${one.RegionName}` })}>{one.RegionName}</a></th>
+                <td>{chip(one.ReplicaStatus)}</td>
+              </tr>
+            ))}
+            {witnesses.map((one) => (
+              <tr key={one.RegionName}><th scope="row" class="nowrap">{one.RegionName}</th><td>{chip(one.WitnessStatus)} <span class="muted">witness, without a table</span></td></tr>
+            ))}
+          </tbody>
+        </table>
+        <div class="padded stack">
+          <p class="muted">The Regions have the same rows. A write is in all of them when it is acknowledged, and a consistent read in any sees it: nothing waits, and links that are cut don't concern this table. A write is charged in every Region that has a table.</p>
+          {!state.readOnly && <span><button type="button" class="btn small" onClick={() => setParting(true)}>Keep {here()} alone</button></span>}
+        </div>
+        {parting && <Part state={state} replicas={replicas} witnesses={witnesses} onClose={() => setParting(false)} onDone={onDone} />}
+      </section>
+      <section class="panel" aria-label="From the command line">
+        <h2>From the command line</h2>
+        <div class="padded">
+          <pre class="code" tabIndex={0} aria-label="Commands to copy">{`aws dynamodb scan --endpoint-url ${location.origin} --region ${replicas[0].RegionName} --table-name ${state.name} --consistent-read --select COUNT
+lodestone region list --endpoint-url ${location.origin}`}</pre>
+        </div>
+      </section>
+    </div>
+  );
+}
+
+// The Regions of such a table leave together.
+function Part({ state, replicas, witnesses, onClose, onDone }: { state: TableState; replicas: any[]; witnesses: any[]; onClose(): void; onDone(): Promise<void> }) {
+  const [error, setError] = useState<unknown>(null);
+  const deletes = (all: any[]) => all.map((one) => ({ Delete: { RegionName: one.RegionName } }));
+  const act = async () => {
+    try {
+      const witness = witnesses.length > 0 ? { GlobalTableWitnessUpdates: deletes(witnesses) } : {};
+      await call("UpdateTable", { TableName: state.name, ReplicaUpdates: deletes(replicas), ...witness });
+      say(`${state.name} is a table of ${here()} alone.`);
+      onClose();
+      await onDone();
+    } catch (failure) {
+      setError(failure);
+    }
+  };
+  return (
+    <Dialog title={`Keep ${here()} alone`} onClose={onClose}>
+      <p>The Regions of a strongly consistent table leave together: the table is removed in {replicas.map((one) => one.RegionName).join(" and ")}. Its items stay in <b>{here()}</b>.</p>
+      {error ? <Failure error={error} /> : null}
+      <span><button type="button" class="btn pri" onClick={() => void act()}>Remove the other Regions</button></span>
+    </Dialog>
   );
 }
 
