@@ -22,6 +22,7 @@ mod dynamodb_local;
 mod endpoint;
 mod export;
 mod fault;
+mod guard_service;
 mod health;
 mod heat;
 mod import;
