@@ -114,6 +114,18 @@ impl Client {
         })
     }
 
+    /// The same as [`Client::send`], but once: that the database is busy is an answer, too.
+    pub fn send_unretried<'a>(
+        &'a self,
+        operation: &'a str,
+        body: Vec<u8>,
+    ) -> BoxFuture<'a, Result<Vec<u8>, Error>> {
+        Box::pin(async move {
+            let target = format!("{}.{operation}", Service::DynamoDb.target_prefix().unwrap_or_default());
+            self.attempt(&target, body.into()).await.map_err(|failure| failure.error)
+        })
+    }
+
     /// Sends a request once, to a server that answers briefly. The target is a whole one.
     pub fn send_once<'a>(&'a self, target: &'a str, body: Vec<u8>) -> BoxFuture<'a, Result<Vec<u8>, Error>> {
         Box::pin(async move {

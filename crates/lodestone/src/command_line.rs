@@ -7,8 +7,8 @@ use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use crate::{
     access, backup, capacity, checkpoint, completions, configuration, documents, dynamodb_local, export,
-    fault, health, heat, import, lsp, mcp, migrate, model, region, repair, restore, serve, stream, verify,
-    version,
+    fault, health, heat, import, lsp, mcp, migrate, model, region, repair, replay, restore, serve, stream,
+    verify, version,
 };
 
 /// A DynamoDB you can run, model and trust.
@@ -39,6 +39,7 @@ pub enum Command {
     Model(model::Model),
     Region(region::Region),
     Repair(repair::Repair),
+    Replay(replay::Replay),
     Restore(restore::Restore),
     Serve(Box<serve::Serve>),
     Simulate(model::Simulate),

@@ -22,6 +22,7 @@ mod dynamodb_local;
 mod endpoint;
 mod export;
 mod fault;
+mod guard_service;
 mod health;
 mod heat;
 mod import;
@@ -41,6 +42,7 @@ mod places;
 mod progress;
 mod region;
 mod repair;
+mod replay;
 mod replica_scaling;
 mod requests;
 mod restore;
@@ -99,6 +101,7 @@ fn run(command: Command) -> ExitCode {
         Command::Model(model) => return model.run(),
         Command::Region(region) => region.run(),
         Command::Repair(repair) => repair.run(),
+        Command::Replay(replay) => return replay.run(),
         Command::Restore(restore) => restore.run(),
         Command::Serve(serve) => serve.run(),
         Command::Simulate(simulate) => return simulate.run(),

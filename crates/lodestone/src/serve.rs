@@ -24,6 +24,7 @@ use crate::cloudwatch_service::{self, CloudWatchService};
 use crate::configuration::ConfigurationArguments;
 use crate::dax_service::{Dax, DaxArguments, DaxClusters};
 use crate::dynamodb_local::{LocalArguments, StartingLines};
+use crate::guard_service::GuardArguments;
 use crate::kinesis::KinesisArguments;
 use crate::memory::MemoryShares;
 use crate::neighbour::Neighbour;
@@ -51,6 +52,7 @@ use crate::{access_file, advice, environment_now, fault, operator_token, places,
   lodestone serve --cors https://app.example      let the scripts of a web page use it
   lodestone serve --postgres postgres://me@db/app keep data in PostgreSQL
   lodestone serve --access access.yaml            verify signatures and enforce policies
+  lodestone serve --in-memory --guard model.yaml  for tests: refuse requests that the model does not know
   lodestone serve --region us-east-1 --peer eu-west-1=https://eu.example:8000   global tables with another server
 
 Then, in another terminal:
@@ -217,6 +219,9 @@ pub struct Serve {
     change_log_max: Option<u64>,
 
     #[command(flatten)]
+    guard: GuardArguments,
+
+    #[command(flatten)]
     local: LocalArguments,
 
     #[command(flatten)]
@@ -308,6 +313,7 @@ impl Serve {
         let dax_listener = self.dax.listen(&self.host).await?;
         let certificate = self.tls.open(self.certificate_names(address))?;
         let auditing = self.audit.open()?;
+        let model_guard = self.guard.open()?;
         let access = self.access.as_ref().map(|path| access_file::load(path)).transpose()?;
         let database = self.open(address).await?;
         if let Some(file) = &self.faults {
@@ -344,6 +350,7 @@ impl Serve {
         let mut server_options = server::Options {
             tls,
             audit,
+            model_guard: model_guard.clone().map(|guard| guard as Arc<dyn server::RequestGuard>),
             verification,
             operator,
             ..self.server_options(studio, &services, administrator)
@@ -385,10 +392,11 @@ impl Serve {
         if let Some(auditing) = auditing {
             auditing.close().await;
         }
+        let reported = model_guard.map_or(Ok(()), |guard| guard.close());
         services.close().await;
         database.close().await.map_err(|error| format!("can't close the database cleanly: {error}"))?;
         match is_expelled {
-            false => Ok(()),
+            false => reported,
             true => {
                 Err("the other servers on the database have expelled this one; start it again".to_owned())
             }

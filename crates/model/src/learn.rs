@@ -17,6 +17,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value, json};
 
+use crate::Model;
 use crate::draft::{Draft, Import, Notes, Unreadable};
 use crate::model::Grouping;
 use pattern::{LearnedAction, LearnedPattern, LearnedRead, of_shape};
@@ -116,6 +117,19 @@ pub fn learn(tables: &[Value], shapes: &Shapes, seconds: f64) -> Result<Learning
         notes.add(format!("no key serves `{}`: it reads everything", pattern.name()));
     }
     Ok(Learning { import: draft.import(draft.checked()?, notes)?, evidence })
+}
+
+/// The name and the fields of the pattern that one request is, for a model of its tables; `None` if it is none.
+pub fn pattern_of(
+    model: &Model,
+    keys: shape::KeyNames,
+    operation: &str,
+    input: &Value,
+) -> Option<(String, Map<String, Value>)> {
+    let mut shapes = Shapes::new(keys);
+    shapes.note(operation, input, None, 1);
+    let (pattern, times) = of_shape(model, shapes.all().first()?).ok()?;
+    Some((pattern.name(), pattern.fields(&times)))
 }
 
 /// A request that asks for descending order means it; ascending is what it gets unasked.

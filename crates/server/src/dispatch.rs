@@ -79,6 +79,16 @@ pub trait Backend: Send + Sync + 'static {
         request: Self::Request,
     ) -> impl Future<Output = Result<Self::Response, Error>> + Send;
 
+    /// A request of DynamoDB, for a guard.
+    fn dynamodb<'r>(&self, _request: &'r Self::Request) -> Option<&'r Request> {
+        None
+    }
+
+    /// An answer of DynamoDB, for a guard.
+    fn dynamodb_answer<'r>(&self, _response: &'r Self::Response) -> Option<&'r Response> {
+        None
+    }
+
     /// How many bytes of items its answer has.
     fn item_bytes(&self, response: &Self::Response) -> usize;
 
@@ -167,6 +177,20 @@ impl Backend for Engine {
                 ServiceResponse::Streams(self.call_streams(caller, request).await?)
             }
         })
+    }
+
+    fn dynamodb<'r>(&self, request: &'r ServiceRequest) -> Option<&'r Request> {
+        match request {
+            ServiceRequest::DynamoDb(request) => Some(request),
+            ServiceRequest::Streams(_) => None,
+        }
+    }
+
+    fn dynamodb_answer<'r>(&self, response: &'r ServiceResponse) -> Option<&'r Response> {
+        match response {
+            ServiceResponse::DynamoDb(response) => Some(response),
+            ServiceResponse::Streams(_) => None,
+        }
     }
 
     fn item_bytes(&self, response: &ServiceResponse) -> usize {

@@ -21,6 +21,7 @@ use crate::audit::{Audit, Record};
 use crate::auth::Verification;
 use crate::budget::{Budget, Busy, Share};
 use crate::dispatch::{Asked, Backend};
+use crate::guarded::{self, RequestGuard, Sent};
 use crate::health::Health;
 use crate::limits::{Limits, Options};
 use crate::pages::{Figures, NeighbourService, Pages};
@@ -70,6 +71,7 @@ pub(crate) struct Exchange<B> {
     figures: Option<Arc<dyn Figures>>,
     administration: Option<Arc<dyn Administration>>,
     audit: Option<Audit>,
+    model_guard: Option<Arc<dyn RequestGuard>>,
     verification: Option<Verification>,
     operator: Option<Verification>,
     /// The only Region that is served.
@@ -97,6 +99,7 @@ impl<B: Backend> Exchange<B> {
             administration: options.administration,
             tls: options.tls,
             audit: options.audit,
+            model_guard: options.model_guard,
             verification: options.verification,
             operator: options.operator,
             region: options.region,
@@ -155,6 +158,11 @@ impl<B: Backend> Exchange<B> {
             Some(Handler::Administration(task)) => {
                 self.administration.as_deref().map(|answers| Recipient::Administration(answers, task))
             }
+            // Every client may use the tables, so it may say which test does. Where callers are verified, it is not known who asks.
+            Some(Handler::Guard) if self.verification.is_none() => {
+                self.model_guard.as_deref().map(Recipient::Guard)
+            }
+            Some(Handler::Guard) => None,
             None => self.of_path(head),
         };
         match recipient {
@@ -287,6 +295,7 @@ impl<B: Backend> Exchange<B> {
                 }
                 Err(error) => Answer::Json(Err(error)),
             },
+            Recipient::Guard(guard) => Answer::Http(guard.call(&call.body.bytes)),
         };
         if let Some(record) = call.record {
             answer.end(record);
@@ -352,9 +361,9 @@ impl<B: Backend> Exchange<B> {
             Ok(found) => found,
             Err(error) => return Err(self.first_refusal(error, &call.body.bytes).await),
         };
-        let body = &call.body.bytes;
-        let (answered, units) = self.metered_call(&caller, target, body, call.from.peer).await;
-        self.watch(&caller, target, body, &answered, units);
+        let sent = Sent::new(&call.body.bytes, &call.head.headers);
+        let (answered, units) = self.metered_call(&caller, target, sent, call.from.peer).await;
+        self.watch(&caller, target, sent.body, &answered, units);
         let (answer, share) = answered?;
         if let Some(record) = &mut call.record {
             record.note_answer(&answer);
@@ -404,13 +413,13 @@ impl<B: Backend> Exchange<B> {
         &self,
         caller: &Caller,
         target: Target,
-        body: &[u8],
+        sent: Sent<'_>,
         peer: &Peer,
     ) -> (Result<(Vec<u8>, Share), Error>, Option<f64>) {
         if self.watcher().is_none() {
-            return (self.call(caller, target, body, peer).await, None);
+            return (self.call(caller, target, sent, peer).await, None);
         }
-        let (answered, units) = engine::metered(self.call(caller, target, body, peer)).await;
+        let (answered, units) = engine::metered(self.call(caller, target, sent, peer)).await;
         (answered, Some(units))
     }
 
@@ -429,21 +438,21 @@ impl<B: Backend> Exchange<B> {
         &self,
         caller: &Caller,
         target: Target,
-        body: &[u8],
+        sent: Sent<'_>,
         peer: &Peer,
     ) -> Result<(Vec<u8>, Share), Error> {
-        let request = self.decode(target, body).await?;
+        let request = self.decode(target, sent.body).await?;
         let size = self.backend.answer_size(&request);
         let mut share = self.answers.take(size.reserved_bytes(), &peer.address).await.map_err(busy)?;
-        let answer_bytes = match self.run_with(&mut share, caller, request, peer).await? {
+        let answer_bytes = match self.run_with(&mut share, caller, request, sent, peer).await? {
             Ok(answer) => return Ok((answer, share)),
             Err(answer_bytes) if size == AnswerSize::SeldomLarge => answer_bytes,
             Err(_) => return Err(busy(Busy)),
         };
         // Nothing but the size is kept of an answer that found no room.
         share = self.answers.take(answer_bytes, &peer.address).await.map_err(busy)?;
-        let request = self.decode(target, body).await?;
-        let answer = self.run_with(&mut share, caller, request, peer).await?;
+        let request = self.decode(target, sent.body).await?;
+        let answer = self.run_with(&mut share, caller, request, sent, peer).await?;
         answer.map(|answer| (answer, share)).map_err(|_| busy(Busy))
     }
 
@@ -453,10 +462,14 @@ impl<B: Backend> Exchange<B> {
         share: &mut Share,
         caller: &Caller,
         request: B::Request,
+        sent: Sent<'_>,
         peer: &Peer,
     ) -> Result<Result<Vec<u8>, usize>, Error> {
         let mut answer = Vec::with_capacity(ANSWER_BYTES_EXPECTED);
-        let response = self.backend.run(caller, request).await?;
+        let response = match self.model_guard.as_deref() {
+            None => self.backend.run(caller, request).await?,
+            Some(guard) => guarded::run(guard, &*self.backend, caller, request, sent).await?,
+        };
         {
             let _turn = self.turns.wait(self.backend.item_bytes(&response)).await;
             self.backend.print(response, &mut answer);

@@ -30,6 +30,7 @@
 //! | how are connections accepted, encrypted and ended? | `connection.rs`, `tls.rs`; the certificate's files are `lodestone/certificate.rs` |
 //! | how much may clients take, and how long? | `limits.rs`, which has the sum; `budget.rs` for memory, `turns.rs` for cores, `address.rs` for what one address may take, `figures.rs` for the metrics |
 //! | which slow client makes way for others? | `peer.rs`; `stream.rs` times one connection |
+//! | where can a request be refused because the application's model does not know it? | `guarded.rs`; `lodestone/src/guard_service.rs` asks the `guard` crate |
 //! | is a request from a page, or for another server? | `access.rs` |
 //! | what is recorded of requests? | `audit.rs`; `audit/subject.rs` finds the tables, `audit/log.rs` writes and rotates files |
 //! | what is defended, and what not? | `docs/security.md` |
@@ -50,6 +51,7 @@ mod dispatch;
 mod exchange;
 mod figures;
 mod framing;
+mod guarded;
 mod health;
 mod limits;
 mod metrics;
@@ -73,6 +75,7 @@ pub use auth::{Verification, caller};
 pub use connection::{Ended, Server, serve_stream};
 pub use dispatch::{Backend, ServiceRequest, ServiceResponse};
 pub use engine::AnswerSize;
+pub use guarded::{GuardedAnswer, GuardedRequest, RequestGuard};
 pub use limits::{Limits, Options};
 pub use pages::{Figures, NeighbourService, PageAnswer, Pages};
 pub use tls::{Tls, TlsError};

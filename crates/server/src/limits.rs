@@ -25,6 +25,7 @@ use crate::access::Access;
 use crate::administration::Administration;
 use crate::audit::Audit;
 use crate::auth::Verification;
+use crate::guarded::RequestGuard;
 use crate::pages::{Figures, NeighbourService, Pages};
 use crate::tls::Tls;
 use std::sync::Arc;
@@ -129,6 +130,8 @@ pub struct Options {
     pub figures: Option<Arc<dyn Figures>>,
     /// What answers the operator.
     pub administration: Option<Arc<dyn Administration>>,
+    /// Compares requests with what the application's model says; without it, none.
+    pub model_guard: Option<Arc<dyn RequestGuard>>,
     /// What verifies signatures. Without it, anyone may do anything, except for administration.
     pub verification: Option<Verification>,
     /// What verifies the operator's signatures if the signatures of clients are not verified. Without either, all

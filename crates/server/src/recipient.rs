@@ -1,10 +1,11 @@
-//! What answers a request: DynamoDB, a service beside it, the studio's pages or administration.
+//! What answers a request: DynamoDB, a service beside it, the studio's pages, administration or the guard.
 //!
 //! All take the same way through `exchange.rs`. The points in which they differ are the functions of this file, and
 //! the step that answers.
 
 use crate::administration::{Administration, Task};
 use crate::dispatch::Asked;
+use crate::guarded::RequestGuard;
 use crate::pages::{NeighbourService, Pages};
 use crate::request::Format;
 use crate::{audit, sts};
@@ -20,6 +21,7 @@ pub(crate) enum Recipient<'a> {
     Sts,
     Pages(&'a dyn Pages),
     Administration(&'a dyn Administration, Task),
+    Guard(&'a dyn RequestGuard),
 }
 
 impl Recipient<'_> {
@@ -46,6 +48,7 @@ impl Recipient<'_> {
             // The files of the pages hold no data of a user; their calls may.
             Recipient::Pages(_) => (head.method == Method::POST).then(|| ("studio", path())),
             Recipient::Administration(_, task) => Some(("lodestone", task.name().to_owned())),
+            Recipient::Guard(_) => None,
         }
     }
 

@@ -13,6 +13,8 @@ pub(crate) enum Handler {
     Health,
     Metrics,
     Administration(Task),
+    /// Test runners, if the server has a guard.
+    Guard,
 }
 
 #[derive(Debug)]
@@ -39,6 +41,7 @@ const ROUTES: &[Route] = &[
     post("/lodestone/checkpoint", Handler::Administration(Task::Checkpoint)),
     post("/lodestone/hand-over", Handler::Administration(Task::HandOver)),
     post("/lodestone/capacity", Handler::Administration(Task::Capacity)),
+    post("/lodestone/guard", Handler::Guard),
     post("/lodestone/faults", Handler::Administration(Task::Faults)),
     post("/lodestone/heat", Handler::Administration(Task::Heat)),
     post("/lodestone/regions", Handler::Administration(Task::Regions)),

@@ -59,3 +59,49 @@ def test_the_server_ends_with_a_test_run_that_is_killed(tmp_path):
         if subprocess.run(health, capture_output=True).returncode != 0:
             return
     pytest.fail(f"{url} still answers")
+
+
+GUARDED = """
+model: songs
+table: { name: Songs, partition: Artist }
+entities:
+  Song: { key: { Artist: "{artist}" }, attributes: { artist: string } }
+patterns:
+  get-song: { get: Song, by: artist, rate: 1/s, consistency: eventual }
+"""
+GUARDED_TESTS = """
+from test_fixtures import SONGS
+
+
+def test_a_key_is_known(dynamodb):
+    dynamodb.create_table(**SONGS)
+    assert "Item" not in dynamodb.get_item(TableName="Songs", Key={"Artist": {"S": "Nina Simone"}})
+
+
+def test_a_scan_is_not(lodestone_environment):
+    import boto3
+
+    client = boto3.client("dynamodb")
+    client.create_table(**SONGS)
+    try:
+        client.scan(TableName="Songs")
+    except client.exceptions.ClientError:
+        pass
+
+
+def test_a_pause_lets_a_scan_pass(dynamodb, lodestone_guard):
+    dynamodb.create_table(**SONGS)
+    with lodestone_guard.paused():
+        assert dynamodb.scan(TableName="Songs")["Count"] == 0
+"""
+
+
+def test_a_guard_fails_the_test_that_asks_what_the_model_does_not_know(tmp_path):
+    (tmp_path / "model.yaml").write_text(GUARDED)
+    (tmp_path / "test_songs.py").write_text(GUARDED_TESTS)
+    command = [sys.executable, "-m", "pytest", "-rA", "--lodestone-guard=model.yaml", "test_songs.py"]
+    environment = os.environ | {"PYTHONPATH": os.path.dirname(__file__)}
+    run = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True)
+    assert "1 failed, 2 passed" in run.stdout, run.stdout
+    assert "FAILED test_songs.py::test_a_scan_is_not" in run.stdout
+    assert "[scan, 1 times]" in run.stdout

@@ -1,0 +1,6 @@
+mod examples;
+mod items;
+mod red_flags;
+mod reports;
+mod requests;
+mod support;
