@@ -12,6 +12,7 @@ mod npm;
 mod rpm;
 mod site;
 mod stage;
+mod testcontainers;
 mod validate;
 mod vscode;
 mod wheel;
@@ -156,7 +157,7 @@ impl Part {
             Part::Npm => npm::build(stage, check, scratch, report),
             Part::Wheel => wheel::build(stage, check, scratch, report),
             Part::Deb => deb::build(stage, check, scratch),
-            Part::Image => image::build(stage, check, scratch),
+            Part::Image => image::build(stage, check, scratch, report),
             Part::Rpm => rpm::build(stage, check, scratch),
             Part::Site => site::build(stage, check, scratch),
             Part::Tarball => archive::build(stage, check, scratch),

@@ -202,7 +202,9 @@ pub fn cxx_compiler() -> Result<()> {
 pub fn debian(packages: &[&str]) -> Result<()> {
     println!("Installing {}", packages.join(", "));
     let apt = |arguments: &[&str]| {
-        run(program("apt-get").args(["-qq", "-y"]).args(arguments).env("DEBIAN_FRONTEND", "noninteractive"))
+        // Another installation may be under way.
+        let quiet = ["-qq", "-y", "-o", "DPkg::Lock::Timeout=300"];
+        run(program("apt-get").args(quiet).args(arguments).env("DEBIAN_FRONTEND", "noninteractive"))
     };
     let installed =
         apt(&["update"]).and_then(|()| apt(&[&["install", "--no-install-recommends"], packages].concat()));

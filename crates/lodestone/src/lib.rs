@@ -40,7 +40,8 @@ pub use item;
 pub use store_lsm::{CACHE_BYTES, Durability, MEMTABLE_BYTES};
 pub use store_postgres::Engine as PostgresEngine;
 
-/// The README's Rust example compiles.
+/// The Rust examples of the documents compile.
 #[cfg(doctest)]
 #[doc = include_str!("../../../README.md")]
-struct Readme;
+#[doc = include_str!("../../../docs/install.md")]
+struct Documents;

@@ -10,7 +10,9 @@ use anyhow::{Context, Result, ensure};
 
 use super::Built;
 use super::stage::{self, Stage, said};
+use super::testcontainers;
 use crate::command::{program, root, run};
+use crate::report::Report;
 use crate::tools;
 
 const USER: &str = "65532:65532";
@@ -29,7 +31,7 @@ struct Containers {
     folder: PathBuf,
 }
 
-pub fn build(stage: &Stage, check: bool, scratch: &Path) -> Result<Built> {
+pub fn build(stage: &Stage, check: bool, scratch: &Path, report: &mut Report) -> Result<Built> {
     tools::containers()?;
     let containers = Containers { folder: scratch.join("containers") };
     let tree = scratch.join("image");
@@ -55,7 +57,7 @@ pub fn build(stage: &Stage, check: bool, scratch: &Path) -> Result<Built> {
     run(&mut containers.buildah(&["commit", "--quiet", "--format=docker", "--rm", &container, &target]))?;
     let level = if stage.is_quick { "-1" } else { "-9" };
     run(program("gzip").args(["-n", level]).arg(&file))?;
-    let served = check.then(|| containers.check(stage, &packed, scratch)).transpose();
+    let served = check.then(|| containers.check(stage, &packed, scratch, report)).transpose();
     containers.clear();
     let first_answer_s = served?;
     Ok(Built { files: vec![packed], first_answer_s })
@@ -142,7 +144,7 @@ impl Containers {
         podman
     }
 
-    fn check(&self, stage: &Stage, archive: &Path, scratch: &Path) -> Result<f64> {
+    fn check(&self, stage: &Stage, archive: &Path, scratch: &Path, report: &mut Report) -> Result<f64> {
         // Docker loads the packed file, podman does not.
         let unpacked = scratch.join("image.tar");
         run(program("gzip").arg("-dc").arg(archive).stdout(fs::File::create(&unpacked)?))?;
@@ -150,6 +152,7 @@ impl Containers {
         let first = self.check_data(stage)?;
         self.check_as_local(stage)?;
         self.check_health(stage)?;
+        testcontainers::check(self.podman(&[]), stage, scratch, report)?;
         Ok(first)
     }
 
@@ -222,7 +225,7 @@ impl Containers {
     }
 }
 
-fn image(stage: &Stage) -> String {
+pub fn image(stage: &Stage) -> String {
     format!("lodestone:{}", stage.version)
 }
 

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use serde_json::{Value, json};
 
 use super::Built;
@@ -97,7 +97,42 @@ fn check(files: &[PathBuf], scratch: &Path, report: &mut Report) -> Result<f64> 
         let runner_path = above.join("node_modules/.bin").join(runner[0]);
         run(program(runner_path).args(&runner[1..]).current_dir(&project)).context(runner[0])?;
     }
+    check_types(&above.join("node_modules/.bin/tsc"), &project)?;
+    check_action(scratch, &project)?;
     Ok(first_answer)
+}
+
+/// Modules of both kinds that use the package have the types that they expect, and mistakes are found.
+fn check_types(compiler: &Path, project: &Path) -> Result<()> {
+    let options = "--noEmit --strict --module nodenext --target es2022 --skipLibCheck --types";
+    let mut compile = program(compiler);
+    compile.args(options.split(' ')).args(["", "types.ts", "types.cts"]);
+    run(compile.current_dir(project)).context("the types of the package")
+}
+
+/// Starts the server as the action for GitHub does, in a step that ends before the server is used.
+fn check_action(scratch: &Path, project: &Path) -> Result<()> {
+    let temporary = scratch.join("action");
+    fs::create_dir_all(&temporary)?;
+    std::os::unix::fs::symlink(project, temporary.join("lodestone"))?;
+    let mut step = program("bash");
+    step.arg(root().join("packages/action/start.sh")).current_dir(&temporary);
+    step.env("RUNNER_TEMP", &temporary).envs([("PORT", "0"), ("ARGUMENTS", "--in-memory")]);
+    for file in ["GITHUB_ENV", "GITHUB_PATH", "GITHUB_OUTPUT"] {
+        step.env(file, temporary.join(file));
+    }
+    run(&mut step)?;
+    let said = fs::read_to_string(temporary.join("GITHUB_OUTPUT"))?;
+    let output = |name: &str| said.lines().find_map(|line| line.strip_prefix(name)).map(str::to_owned);
+    let (endpoint, server) = output("endpoint=").zip(output("pid=")).context("the step has outputs")?;
+    let model = root().join("examples/models/m01-shop.yaml");
+    let mut prove = program(project.join("node_modules/.bin/lodestone"));
+    prove.args(["model", "apply", "--prove", "--endpoint-url", &endpoint]).arg(model);
+    let proven = run(&mut prove);
+    run(program("kill").arg(server))?;
+    let variables = fs::read_to_string(temporary.join("GITHUB_ENV"))?;
+    ensure!(variables.contains(&format!("AWS_ENDPOINT_URL_DYNAMODB={endpoint}\n")), "{variables}");
+    proven
 }
 
 /// Copies a folder, but for what npm has installed in it.

@@ -9,11 +9,21 @@ const READY_WITHIN_MS = 30_000;
 /** How long a server may take to finish its requests when it is stopped. */
 const STOPPED_WITHIN_MS = 15_000;
 
+/** Where there are packages with the program. */
+const PLATFORMS = ["linux-x64", "linux-arm64"];
+
 /** The program's path: LODESTONE_BINARY, or the one of the package for this platform. */
 function binaryPath() {
   const named = process.env.LODESTONE_BINARY;
   if (named) return named;
-  const name = `lodestone-db-${process.platform}-${process.arch}`;
+  const platform = `${process.platform}-${process.arch}`;
+  if (!PLATFORMS.includes(platform)) {
+    throw new Error(
+      `lodestone-db has no program for ${platform}, only for ${PLATFORMS.join(" and ")}. Run the container image ` +
+        "instead, or set LODESTONE_BINARY to a program that you have built yourself.",
+    );
+  }
+  const name = `lodestone-db-${platform}`;
   try {
     return require.resolve(`${name}/bin/lodestone`);
   } catch {
