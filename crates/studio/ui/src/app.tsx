@@ -30,23 +30,23 @@ function screen(parts: string[]): Screen {
   const [area = "", name = "", tab = "", sub = ""] = parts;
   switch (area) {
     case "table":
-      return { load: () => import("./table/screen"), name: "TableScreen", props: { name, tab, key: name } };
+      return { load: () => import("./bundles/data"), name: "TableScreen", props: { name, tab, key: name } };
     case "query":
-      return { load: () => import("./query"), name: "QueryScreen", props: {} };
+      return { load: () => import("./bundles/data"), name: "QueryScreen", props: {} };
     case "metrics":
-      return { load: () => import("./metrics"), name: "MetricsScreen", props: {} };
+      return { load: () => import("./bundles/operate"), name: "MetricsScreen", props: {} };
     case "new-table":
-      return { load: () => import("./newtable"), name: "NewTable", props: {} };
+      return { load: () => import("./bundles/data"), name: "NewTable", props: {} };
     case "new-model":
-      return { load: () => import("./model/new"), name: "NewModel", props: {} };
+      return { load: () => import("./bundles/model"), name: "NewModel", props: {} };
     case "compare":
-      return { load: () => import("./model/compare"), name: "Compare", props: {} };
+      return { load: () => import("./bundles/model"), name: "Compare", props: {} };
     case "connections":
       return { load: () => import("./connections"), name: "Connections", props: {} };
     case "partiql":
-      return { load: () => import("./partiql"), name: "PartiqlScreen", props: {} };
+      return { load: () => import("./bundles/model"), name: "PartiqlScreen", props: {} };
     case "model":
-      return name ? { load: () => import("./model/screen"), name: "ModelScreen", props: { name, tab, sub } } : { load: () => import("./overview"), name: "Overview", props: {} };
+      return name ? { load: () => import("./bundles/model"), name: "ModelScreen", props: { name, tab, sub } } : { load: () => import("./overview"), name: "Overview", props: {} };
     case "":
       return { load: () => import("./overview"), name: "Overview", props: {} };
     default:

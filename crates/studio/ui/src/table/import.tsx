@@ -16,7 +16,7 @@ const DRAFTS_MAX = 100;
 const SHOWN = 5;
 const PROBLEMS_SHOWN = 20;
 
-export function Import({ state, onClose }: { state: TableState; onClose(): void }) {
+export function Import({ state, file: dropped, onClose }: { state: TableState; file?: File; onClose(): void }) {
   const [source, setSource] = useState("");
   const [file, setFile] = useState("");
   const [types, setTypes] = useState<Record<string, Type>>({});
@@ -40,6 +40,7 @@ export function Import({ state, onClose }: { state: TableState; onClose(): void 
     setFile(chosen.name);
     setSource(await chosen.text());
   };
+  useEffect(() => void take(dropped), []);
   const items = parsed?.items ?? [];
   const keyless = items.findIndex((item) => state.primary.value.some((name) => !get(item, name)));
   const run = async () => {

@@ -2,7 +2,8 @@
 
 import { useState } from "preact/hooks";
 import { count, plural } from "../format";
-import { Code, Dialog, Expression, LANGUAGES, Lazy } from "../parts";
+import { Code, Dialog, Expression, LANGUAGES } from "../parts";
+import { PastRequests } from "../pastrequests";
 import { go, href } from "../place";
 import { type TableDescription, indexesOf, partitionNames, sortNames, typeOf } from "../session";
 import { type Attribute, type Step, TYPES, type Type, coerce, parse, text, type, typeSeen, typed } from "../value";
@@ -309,7 +310,7 @@ export function QueryBar({ state }: { state: TableState }) {
       </div>
       {remembering && (
         <Dialog title="Requests" onClose={() => setRemembering(false)} wide>
-          <Lazy load={() => import("../pastrequests")} name="PastRequests" props={{ current: built && !pattern ? { operation: built.operation, input: built.input } : undefined, onTake: (past: { operation: string; input: any }) => go(href("query", { table: state.name, json: "1", op: past.operation, request: JSON.stringify(past.input) })) }} />
+          <PastRequests current={built && !pattern ? { operation: built.operation, input: built.input } : undefined} onTake={(past) => go(href("query", { table: state.name, json: "1", op: past.operation, request: JSON.stringify(past.input) }))} />
         </Dialog>
       )}
       {code && built && (

@@ -10,6 +10,7 @@ import { Items } from "./items";
 import { TableState } from "./state";
 import { Structure } from "./structure";
 
+const operate = () => import("../bundles/operate");
 const TABS = [
   ["", "Items"],
   ["structure", "Structure"],
@@ -57,17 +58,17 @@ export function TableScreen({ name, tab }: { name: string; tab: string }) {
       ) : tab === "structure" ? (
         <Structure state={state} />
       ) : tab === "heat" ? (
-        <Lazy key="heat" load={() => import("./heat")} name="Heat" props={{ state }} />
+        <Lazy key="heat" load={operate} name="Heat" props={{ state }} />
       ) : tab === "capacity" ? (
-        <Lazy key="capacity" load={() => import("./capacity")} name="Capacity" props={{ state }} />
+        <Lazy key="capacity" load={operate} name="Capacity" props={{ state }} />
       ) : tab === "learn" ? (
-        <Lazy key="learn" load={() => import("./learn")} name="Learn" props={{ state }} />
+        <Lazy key="learn" load={operate} name="Learn" props={{ state }} />
       ) : tab === "stream" ? (
-        <Lazy key="stream" load={() => import("./stream")} name="StreamTail" props={{ state }} />
+        <Lazy key="stream" load={operate} name="StreamTail" props={{ state }} />
       ) : tab === "backups" ? (
-        <Lazy key="backups" load={() => import("./backups")} name="Backups" props={{ state }} />
+        <Lazy key="backups" load={operate} name="Backups" props={{ state }} />
       ) : tab === "regions" ? (
-        <Lazy key="regions" load={() => import("./regions")} name="Regions" props={{ state }} />
+        <Lazy key="regions" load={operate} name="Regions" props={{ state }} />
       ) : (
         <div class="page"><p>There is no such page. <a href={href(`table/${name}`)}>The items of {name}</a></p></div>
       )}

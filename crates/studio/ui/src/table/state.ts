@@ -13,6 +13,7 @@ import { type Change, type Draft, draftOf, freshId, keep } from "./drafts";
 import { Pane } from "./pane";
 import { type Parts, complete, noParts } from "./parts";
 import { type Plan, planOf, planned } from "./plan";
+import { unitsMax } from "./readlimit";
 import { type Row, columnsOf, keyText, rowsOf } from "./rows";
 import { type Page, Walk, segments } from "./walk";
 
@@ -254,7 +255,7 @@ export class TableState {
     const { operation, input } = this.built.value;
     const source: any = this.source.value;
     const total = operation === "Scan" ? segments(source.ItemCount ?? table.ItemCount ?? 0) : 1;
-    const walk = new Walk({ operation, input }, total);
+    const walk = new Walk({ operation, input }, total, unitsMax);
     this.openWalk(walk);
     this.patternResult.value = null;
     this.writePlace();
@@ -517,6 +518,7 @@ export class TableState {
     }
     if (!done.length) return;
     this.remember(done, units);
+    if (this.patternResult.value?.hidden?.length) void this.runPattern();
     void describe(this.name).then((table) => (this.description.value = table), () => undefined);
     const agreed = Math.abs(units - plan.total!) < 1e-9;
     if (done.length === plan.changes.size) say(`Written: ${this.written.value[0].what}. ${units} WCU${agreed ? ", as predicted" : `; ${plan.total} were predicted`}.`);

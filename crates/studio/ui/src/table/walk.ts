@@ -3,7 +3,7 @@
 // A read goes on until the view is full or the end is reached, over as many requests as that takes, and says how much it
 // has examined. It can be stopped between two requests and continued. Pages are dropped where the reader came from, so
 // that memory does not grow with the table; a page that is dropped leaves its start behind, and is read again when the
-// reader comes back.
+// reader comes back. Where reads cost money, a read ends after so many units.
 
 import { batch, computed, signal } from "@preact/signals";
 import { call } from "../door";
@@ -35,7 +35,7 @@ export interface Page {
 }
 
 // How a read ended, or that it has not.
-export type End = "reading" | "full" | "limit" | "stopped" | "failed" | "complete";
+export type End = "reading" | "full" | "limit" | "spent" | "stopped" | "failed" | "complete";
 
 // As many segments as make each hold about a page.
 export function segments(items: number): number {
@@ -65,11 +65,15 @@ export class Walk {
   change: (apply: () => void, stays: Item | undefined) => void = (apply) => apply();
   private generation = 0;
   private isStopping = false;
+  // Units at which the read ends that is under way.
+  private mayUse = Infinity;
   private abort = new AbortController();
 
   constructor(
     readonly request: Request,
     readonly total: number = 1,
+    // How many read units one read may use, where they cost money.
+    readonly unitsMax: () => number = () => Infinity,
   ) {}
 
   // Items that were read elsewhere, in their order.
@@ -158,6 +162,7 @@ export class Walk {
     const generation = ++this.generation;
     const isLatest = () => generation === this.generation;
     this.isStopping = false;
+    this.mayUse = this.units.peek() + this.unitsMax();
     batch(() => ((this.end.value = "reading"), (this.error.value = null)));
     const began = performance.now();
     try {
@@ -173,6 +178,7 @@ export class Walk {
   private ended(): End {
     if (!this.hasNext) return "complete";
     if (this.request.input.Limit) return "limit";
+    if (this.units.value >= this.mayUse) return "spent";
     return this.pages.value.at(-1)!.items.length >= PAGE_ITEMS ? "full" : "stopped";
   }
 
@@ -189,7 +195,7 @@ export class Walk {
       // Most requests with a filter find nothing: the rows stay as they are.
       if (items.length || !next || held.length === this.pages.value.length) this.show([...held, grown]);
       else this.pages.value.at(-1)!.next = next;
-    } while (grown.next && grown.items.length < PAGE_ITEMS && !this.isStopping && !this.request.input.Limit);
+    } while (grown.next && grown.items.length < PAGE_ITEMS && !this.isStopping && this.units.peek() < this.mayUse && !this.request.input.Limit);
   }
 
   private show(pages: Page[]) {
