@@ -5,7 +5,7 @@ import { call, post } from "./door";
 import { type Example, examples } from "./example";
 import { plural } from "./format";
 import { files, loadFiles, modelOf } from "./legend";
-import { Copied, Failure, LANGUAGES } from "./parts";
+import { Copied, Failure, LANGUAGES, here } from "./parts";
 import { go, href, place } from "./place";
 import { descriptions, loadTables, say, session, tableNames } from "./session";
 import { EMPTY, type IndexDraft, type Key, type KeyType, type Step, type TableDraft, draftOf, newIndex, problemsOf, stepsOf, typedDraft } from "./table-draft";
@@ -260,7 +260,7 @@ function Request({ draft, steps, onTyped }: { draft: TableDraft; steps: Step[]; 
     const timer = setTimeout(() => Promise.all(steps.map((one) => post("request/code", one, control.signal))).then(setCode, () => undefined), 120);
     return () => (control.abort(), clearTimeout(timer));
   }, [draft]);
-  const shown = language === "json" ? text : code.map((one) => one[language]).join("\n\n");
+  const shown = language === "json" ? text : code.map((one) => here(language, one[language])).join("\n\n");
   return (
     <>
       <div class="tabs" role="group" aria-label="Language">

@@ -30,6 +30,9 @@ export interface TableDescription {
   [other: string]: any;
 }
 
+// Where code sends its requests: without it they would go to AWS.
+export const endpoint = (): string => session.value?.connection?.address ?? location.origin;
+
 // What can't be asked here, each with its reason: of another database, or because policies do not allow it.
 export type Feature = "heat" | "capacity" | "metrics" | "learn" | "faults" | "regions" | "difference";
 export interface Connection {

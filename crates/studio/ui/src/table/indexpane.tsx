@@ -10,6 +10,12 @@ import { keyText, rowsOf } from "./rows";
 import { Splitter, useSplit } from "./splitter";
 import type { TableState } from "./state";
 
+// Of what the index holds; of one that holds keys alone two columns show that nothing is there.
+function paneNames(names: string[], projected: ReadonlySet<string> | null): string[] {
+  const held = projected ? names.filter((name) => projected.has(name)) : names;
+  return (held.length ? held : names.slice(0, 2)).slice(0, 8);
+}
+
 export function Stack({ state, onScroll }: { state: TableState; onScroll(): void }) {
   const [share, setShare] = useSplit("stack", 0.5);
   const panes = state.panes.value;
@@ -37,7 +43,7 @@ function IndexPane({ state, pane, onScroll }: { state: TableState; pane: Pane; o
     [pane.rows.value, legend, closed],
   );
   const layout = state.layout.value;
-  const columns = useMemo(() => columnsFor(shownNames(layout, state.columns.value).slice(0, 8), state.items.value.slice(0, 120), layout), [layout, state.columns.value, state.items.value]);
+  const columns = useMemo(() => columnsFor(paneNames(shownNames(layout, state.columns.value), pane.projected), state.items.value.slice(0, 120), layout), [layout, state.columns.value, state.items.value]);
   const sort = sortNames(index.KeySchema)[0] ?? partition[0];
   const chosen = state.chosen.value && keyText(state.chosen.value, state.primary.value);
   const at = rows.findIndex((row) => row.type === "item" && row.id === chosen);

@@ -109,7 +109,7 @@ function Facets({ state }: { state: TableState }) {
   if (!state.legend.value.kinds.length) return null;
   return (
     <span class="facets">
-      {state.legend.value.kinds.slice(0, 8).map((kind) => (
+      {state.legend.value.kinds.filter((kind) => (state.isBrowsing.value && !state.isResult.value) || counts.has(kind.name) || state.facet.value === kind.name).slice(0, 8).map((kind) => (
         <button
           key={kind.name}
           type="button"
@@ -128,7 +128,7 @@ function Facets({ state }: { state: TableState }) {
   );
 }
 
-const NARROW = 1000;
+const NARROW = 960;
 
 function Work({ state }: { state: TableState }) {
   const [element, width] = useWidth<HTMLDivElement>();

@@ -198,6 +198,7 @@ export function QueryBar({ state }: { state: TableState }) {
   const built = state.built.value;
   return (
     <section class="query" aria-label="Query" onKeyDown={(event) => event.key === "Enter" && (event.ctrlKey || event.metaKey || (event.target as Element).tagName === "INPUT") && (event.preventDefault(), run())}>
+      <div class="asking">
       <div class="pills">
         {patterns.length > 0 && (
           <span class="pill p">
@@ -283,11 +284,11 @@ export function QueryBar({ state }: { state: TableState }) {
             </button>
           </>
         )}
-        <span class="right" />
-        <button type="button" class="btn" onClick={() => setRemembering(true)}>History</button>
-        <button type="button" class="btn pri" onClick={run}>
-          Run query <kbd>Ctrl ↵</kbd>
-        </button>
+      </div>
+      <button type="button" class="btn" onClick={() => setRemembering(true)}>History</button>
+      <button type="button" class="btn pri" onClick={run}>
+        Run query <kbd>Ctrl ↵</kbd>
+      </button>
       </div>
       <div class="expr">
         {!pattern && <Unfinished parts={parts} />}

@@ -2,7 +2,7 @@
 
 import { count, plural } from "../format";
 import { loadExample } from "../example";
-import { partitionNames, sortNames } from "../session";
+import { endpoint, partitionNames, sortNames } from "../session";
 import { newItem } from "./itemacts";
 import { LIMITS, costsMoney, readLimit } from "./readlimit";
 import type { TableState } from "./state";
@@ -77,7 +77,7 @@ export function Empty({ state }: { state: TableState }) {
       {model && !state.readOnly && (
         <button class="btn pri" type="button" onClick={() => void loadExample(model.name, model.text).then(() => state.reload())}>Load samples of {model.name}</button>
       )}
-      <pre class="code" tabIndex={0} aria-label="A command to copy">{`aws dynamodb put-item --endpoint-url ${location.origin} \\\n    --table-name ${table.TableName} --item '${JSON.stringify(key)}'`}</pre>
+      <pre class="code" tabIndex={0} aria-label="A command to copy">{`aws dynamodb put-item --endpoint-url ${endpoint()} \\\n    --table-name ${table.TableName} --item '${JSON.stringify(key)}'`}</pre>
     </div>
   );
 }

@@ -4,8 +4,9 @@ import { signal } from "@preact/signals";
 import { session } from "../session";
 
 const KEPT = "lodestone-read-limit";
-export const LIMITS = [250, 2500, 25_000, 0];
-export const readLimit = signal(Number(sessionStorage.getItem(KEPT) ?? LIMITS[0]));
+export const LIMITS = [25, 250, 2500, 25_000, 0];
+const USUAL = 250;
+export const readLimit = signal(Number(sessionStorage.getItem(KEPT) ?? USUAL));
 readLimit.subscribe((units) => sessionStorage.setItem(KEPT, String(units)));
 
 export const costsMoney = (): boolean => session.value?.connection?.kind === "aws";

@@ -13,6 +13,7 @@ import { type Change, type Draft, draftOf, freshId, keep } from "./drafts";
 import { Pane } from "./pane";
 import { type Parts, complete, noParts } from "./parts";
 import { type Plan, planOf, planned } from "./plan";
+import { compareCells, merged } from "./order";
 import { unitsMax } from "./readlimit";
 import { type Row, columnsOf, keyText, rowsOf } from "./rows";
 import { type Page, Walk, segments } from "./walk";
@@ -622,24 +623,6 @@ function readJson(written: string | null): any {
   } catch {
     return null;
   }
-}
-
-// Requests on several shards come one after the other; the reader merges them by the pattern's order.
-function merged(items: Item[], pattern: Pattern, requests: number): Item[] {
-  const order = pattern.read?.order ?? [];
-  if (requests < 2 || !order.length) return items;
-  const compare = (one: Item, other: Item) => order.reduce((found, by) => found || (by.descending ? -1 : 1) * compareCells(get(one, by.attribute), get(other, by.attribute)), 0);
-  const sorted = [...items].sort(compare);
-  return pattern.read?.limit ? sorted.slice(0, pattern.read.limit) : sorted;
-}
-
-function compareCells(one: Attribute | number | undefined, other: Attribute | number | undefined): number {
-  if (typeof one === "number" && typeof other === "number") return one - other;
-  const [a, b] = [one as Attribute | undefined, other as Attribute | undefined];
-  if (!a || !b) return a ? -1 : b ? 1 : 0;
-  if ("N" in a && "N" in b) return Number(a.N) - Number(b.N);
-  const [left, right] = [text(a, 400), text(b, 400)];
-  return left < right ? -1 : left > right ? 1 : 0;
 }
 
 function describeChange(items: Change[], primary: string[]): string {
