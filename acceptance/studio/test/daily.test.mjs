@@ -170,6 +170,7 @@ test("another Lodestone is opened read-only beside this one, and its secret stay
   const side = page.getByRole("navigation", { name: "Studio", exact: true });
   assert.equal(await side.getByRole("link", { name: "Heat" }).count(), 0, "only a Lodestone can tell of its own tables");
   await side.getByRole("link", { name: "Stream" }).waitFor();
+  assert.equal(await page.getByRole("navigation", { name: "Table" }).getByRole("link", { name: /^(Heat|Capacity|Learn)$/ }).count(), 0);
   assert.deepEqual((await near.call("ListTables", {})).TableNames, ["near-table"]);
   // What is read-only is refused by the server.
   const readOnly = await near.post("connections/add", { name: "Look only", kind: "lodestone", address: far.origin, region: "us-east-1", keyId: carol.id, secret: carol.secret, readOnly: true });

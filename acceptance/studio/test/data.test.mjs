@@ -138,6 +138,17 @@ test("PartiQL says what a statement becomes, runs it, and takes parameters", asy
   await page.getByLabel("Parameter 1", { exact: true }).fill("CUST#customer-0002");
   await page.getByRole("button", { name: /^Run/ }).click();
   await page.getByText("5 items", { exact: true }).waitFor();
+  // It is saved under a name, and comes back with its parameter.
+  await page.getByRole("button", { name: "History" }).click();
+  const requests = page.getByRole("dialog", { name: "Requests" });
+  await requests.getByLabel("Name of this request").fill("of a customer");
+  await requests.getByRole("button", { name: "Save" }).click();
+  await requests.getByRole("button", { name: "Close" }).click();
+  await page.reload();
+  await page.getByRole("button", { name: "History" }).click();
+  await requests.getByLabel("Find a request").fill("customer");
+  await requests.getByRole("button", { name: "Open of a customer" }).click();
+  assert.equal(await page.getByLabel("Parameter 1", { exact: true }).inputValue(), "CUST#customer-0002");
   await close(page);
 });
 

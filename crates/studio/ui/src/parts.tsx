@@ -8,10 +8,11 @@ import { endpoint, say } from "./session";
 
 export function Failure({ error, again }: { error: unknown; again?: () => void }) {
   const refused = error instanceof Refused ? error : null;
+  const isUnknown = refused?.type === "UnknownOperationException";
   return (
     <div class="notice bad" role="alert">
       <b>{refused?.type ?? "Something went wrong"}</b>
-      <span>{(error as Error)?.message ?? String(error)}</span>
+      <span>{isUnknown ? "This database does not know the operation that is asked for here." : ((error as Error)?.message ?? String(error))}</span>
       {again && (
         <span>
           <button class="btn small" type="button" onClick={again}>Try again</button>

@@ -1,4 +1,4 @@
-// On AWS a read costs money: it ends after so many units, and goes on if the reader says so.
+// On AWS a read costs money: it ends at a limit of units, and goes on if the reader says so.
 
 import { signal } from "@preact/signals";
 import { session } from "../session";

@@ -1,10 +1,11 @@
 // A table: its name, its pages, and the changes that wait to be written, which stay in view on all of them.
 
 import { useEffect, useMemo } from "preact/hooks";
+import { connected } from "../door";
 import { bytes, plural } from "../format";
 import { Failure, Lazy, Loading } from "../parts";
 import { href } from "../place";
-import { indexesOf, isOnDemand } from "../session";
+import { type Feature, indexesOf, isOnDemand, withheld } from "../session";
 import { ChangeBar } from "./changes";
 import { Items } from "./items";
 import { TableState } from "./state";
@@ -39,7 +40,7 @@ export function TableScreen({ name, tab }: { name: string; tab: string }) {
       <div class="tablehead">
         <h1>{name}</h1>
         <nav class="tabs" aria-label="Table">
-          {TABS.map(([id, label]) => (
+          {TABS.filter(([id]) => !connected.value || !withheld(id as Feature)).map(([id, label]) => (
             <a key={id} href={href(`table/${name}${id && `/${id}`}`)} aria-current={tab === id ? "page" : undefined}>{label}</a>
           ))}
         </nav>

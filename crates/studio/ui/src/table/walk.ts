@@ -3,7 +3,7 @@
 // A read goes on until the view is full or the end is reached, over as many requests as that takes, and says how much it
 // has examined. It can be stopped between two requests and continued. Pages are dropped where the reader came from, so
 // that memory does not grow with the table; a page that is dropped leaves its start behind, and is read again when the
-// reader comes back. Where reads cost money, a read ends after so many units.
+// reader comes back. Where reads cost money, a read ends at a limit of units.
 
 import { batch, computed, signal } from "@preact/signals";
 import { call } from "../door";
