@@ -131,7 +131,7 @@ test("the first view takes 60 KB and all of the code 250 KB, packed", async () =
   assert.ok(sum() > 5_000 && sum() <= 60 * 1024, `the first view takes ${sum()} bytes`);
   // All that any screen would load, whether a story opens it or not.
   const found = await page.evaluate(async () => {
-    const entry = document.querySelector("script[src*='/assets/main-']").src;
+    const entry = document.querySelector("script[src*='assets/main-']").src;
     const seen = new Set([entry]);
     for (const url of seen) {
       const text = await (await fetch(url)).text();

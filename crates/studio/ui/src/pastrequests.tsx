@@ -1,7 +1,7 @@
 // Requests that were run, and those that were saved under a name: to find again, to take, to run.
 
 import { useState } from "preact/hooks";
-import { count, plural } from "./format";
+import { plural } from "./format";
 import { type Past, forget, found, history, saveAs, saved } from "./history";
 import { text, visible } from "./value";
 
@@ -50,7 +50,7 @@ export function PastRequests({ current, onTake }: { current?: { operation: strin
                 <td class="nowrap">{new Date(one.at).toLocaleString("en-GB", { dateStyle: "short", timeStyle: "short" })}</td>
                 <td>{one.operation}</td>
                 <td class="mono oneline">{line(one)}</td>
-                <td class="r">{one.units === null ? "" : `${count(one.units)} units`}</td>
+                <td class="r">{one.units === null ? "" : plural(one.units, "unit")}</td>
                 <td class="r"><button type="button" class="bare" onClick={() => onTake(one)}>Take</button></td>
               </tr>
             ))}

@@ -104,7 +104,7 @@ export function Patterns({ state, chosen }: { state: ModelState; chosen: string 
             <tbody>
               {legend.patterns.map((one) => (
                 <tr key={one.id} class={one === pattern ? "chosen" : ""}>
-                  <th scope="row"><a href={href(`model/${state.name}/patterns/${one.id}`)} aria-current={one === pattern ? "true" : undefined}>{one.id}</a>{one.description && <> {one.description}</>}<div class="muted">{one.operation} {one.source}</div></th>
+                  <th scope="row"><a class="under" href={href(`model/${state.name}/patterns/${one.id}`)} aria-current={one === pattern ? "true" : undefined}>{one.id}</a>{one.description && <> {one.description}</>}<div class="muted">{one.operation} {one.source}</div></th>
                   <td><Outcome pattern={one} run={runs[one.id]} runnable={runnable(one)} /></td>
                   <td><Verdict verdict={state.proofOf(one.id)?.verdict} proving={state.proving.value} gaps={one.gaps.length} /></td>
                 </tr>
