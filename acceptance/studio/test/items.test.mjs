@@ -46,12 +46,12 @@ test("a read is stopped and continued, and never says that there is nothing befo
   await rows(page).first().waitFor();
   await filter(page, "age", "=", "4");
   await page.locator(".expr .mono", { hasText: "age = :age" }).first().waitFor();
-  // The third request waits until the reader has seen where the read is, and stopped it.
+  // The second request waits until the reader has seen where the read is, and stopped it.
   let release;
   const released = new Promise((done) => (release = done));
   let scans = 0;
   await page.route("**/call/Scan", async (route) => {
-    if (++scans === 3) await released;
+    if (++scans === 2) await released;
     await route.continue();
   });
   await page.keyboard.press("Enter");

@@ -10,7 +10,7 @@ import * as Icons from "./icons";
 import { Copied, Failure, Loading, Spark } from "./parts";
 import { go, href } from "./place";
 import { averages, lines, pulse, rate, sum, unitsOf } from "./series";
-import { descriptions, endpoint, faultsOn, indexesOf, isOnDemand, session, tableNames, tablesCut } from "./session";
+import { descriptions, endpoint, faultsOn, indexesOf, isOnDemand, NEW_TABLE, session, tableNames, tablesCut, whyNot } from "./session";
 import { post } from "./door";
 
 export function Overview() {
@@ -41,9 +41,10 @@ export function Overview() {
 }
 
 function Tables({ names }: { names: string[] }) {
+  const mayNot = whyNot(NEW_TABLE, "CreateTable");
   return (
     <section class="panel wide" aria-label="Tables">
-      <h2>Tables <span class="num muted">{names.length}{tablesCut.value ? " and more" : ""}</span>{!session.value?.readOnly && <a class="btn small right" href={href("new-table")}>New table</a>}</h2>
+      <h2>Tables <span class="num muted">{names.length}{tablesCut.value ? " and more" : ""}</span>{!session.value?.readOnly && (mayNot ? <button type="button" class="btn small right" disabled title={mayNot}>New table</button> : <a class="btn small right" href={href("new-table")}>New table</a>)}</h2>
       <table class="plain num snug">
         <thead>
           <tr><th scope="col">Name</th><th scope="col" class="r">Items</th><th scope="col" class="r">Size</th><th scope="col">Throughput</th><th scope="col" class="r">RCU/s</th><th scope="col" class="r">WCU/s</th><th scope="col">Last half hour</th><th scope="col">Indexes</th><th scope="col">Model</th></tr>

@@ -318,7 +318,7 @@ function BackupList({ state, backups, onDone }: { state: TableState; backups: an
       {!state.readOnly && (
         <div class="rowline formline">
           <input class="field mono" aria-label="Name of the backup" placeholder={suggestion} value={name} onInput={(event) => setName(event.currentTarget.value)} onKeyDown={(event) => event.key === "Enter" && void make()} />
-          <button type="button" class="btn" onClick={() => void make()}>Back up now</button>
+          <button type="button" class="btn" disabled={Boolean(state.whyNot("CreateBackup"))} title={state.whyNot("CreateBackup")} onClick={() => void make()}>Back up now</button>
           <span class="muted">All items as of this second, as files. Writes go on.</span>
         </div>
       )}

@@ -65,11 +65,11 @@ export function Drawer({ state }: { state: TableState }) {
         {!isNew && <ReadBy state={state} item={change.old!} />}
         {!state.readOnly && now && (
           <span class="right rowline">
-            <button type="button" class="btn small" onClick={() => state.add(now, entityOf(state, item)?.name)}>Duplicate</button>
+            <button type="button" class="btn small" disabled={Boolean(state.whyNot("PutItem"))} title={state.whyNot("PutItem")} onClick={() => state.add(now, entityOf(state, item)?.name)}>Duplicate</button>
             {isNew ? (
               <button type="button" class="btn small bad" onClick={() => state.discard(id)}>Discard</button>
             ) : (
-              <button type="button" class="btn small bad" onClick={() => state.remove([{ id, item: change.old! }])}>Delete the item</button>
+              <button type="button" class="btn small bad" disabled={Boolean(state.whyNot("DeleteItem"))} title={state.whyNot("DeleteItem")} onClick={() => state.remove([{ id, item: change.old! }])}>Delete the item</button>
             )}
           </span>
         )}

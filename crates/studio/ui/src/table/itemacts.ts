@@ -26,6 +26,8 @@ export function rowsHere(state: TableState): { id: string; item: Item; fresh?: b
 }
 
 export function removeHere(state: TableState) {
+  const why = state.whyNot("DeleteItem");
+  if (why) return say(why);
   state.remove(rowsHere(state));
   say(`${plural(state.tray.value.size, "change")} to be written.`);
 }
@@ -78,7 +80,7 @@ export function onRowKey(event: KeyboardEvent, row: Row | undefined, state: Tabl
   const act: Record<string, () => void> = {
     " ": () => item && mark(state, item, "toggle"),
     Delete: () => removeHere(state),
-    n: () => !state.readOnly && newItem(state),
+    n: () => !state.whyNot("PutItem") && newItem(state),
     e: () => item && void state.choose(item, true).then(() => setTimeout(() => dispatchEvent(new Event("studio-edit")), 30)),
     l: () => item && void state.choose(item).then(() => (state.isResult.value ? showInTable(state) : focusGrid(`pane-${state.panes.value[0]?.index.IndexName}`))),
   };

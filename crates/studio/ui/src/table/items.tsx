@@ -75,15 +75,15 @@ function Tools({ state, onMove }: { state: TableState; onMove(what: Moving): voi
           {!state.readOnly && marked.length === 1 && !marked[0].fresh && <button type="button" class="btn small" onClick={() => duplicate(state, marked[0].item)}>Duplicate</button>}
           <button type="button" class="btn small" onClick={() => saveMarked(state, "json")}>Export as JSON</button>
           <button type="button" class="btn small" onClick={() => saveMarked(state, "csv")}>Export as CSV</button>
-          {!state.readOnly && <button type="button" class="btn small bad" onClick={() => state.remove(marked)}>Delete {count(marked.length)}</button>}
+          {!state.readOnly && <button type="button" class="btn small bad" disabled={Boolean(state.whyNot("DeleteItem"))} title={state.whyNot("DeleteItem")} onClick={() => state.remove(marked)}>Delete {count(marked.length)}</button>}
           <button type="button" class="btn small" onClick={() => (state.marked.value = new Set())}>Clear <kbd>Esc</kbd></button>
         </>
       ) : (
         <>
-          <button type="button" class="btn small pri" disabled={state.readOnly} title={state.readOnly ? "This studio is read-only" : undefined} onClick={() => newItem(state)}>+ New item</button>
-          <button type="button" class="btn small" disabled={state.readOnly} title={state.readOnly ? "This studio is read-only" : "From a file, or pasted: JSON or CSV"} onClick={() => onMove("import")}>Import</button>
+          <button type="button" class="btn small pri" disabled={Boolean(state.whyNot("PutItem"))} title={state.whyNot("PutItem")} onClick={() => newItem(state)}>+ New item</button>
+          <button type="button" class="btn small" disabled={Boolean(state.whyNot("PutItem"))} title={state.whyNot("PutItem") ?? "From a file, or pasted: JSON or CSV"} onClick={() => onMove("import")}>Import</button>
           <button type="button" class="btn small" onClick={() => onMove("export")}>Export</button>
-          <button type="button" class="btn small" disabled={state.readOnly || (!state.chosen.value && state.cursor.value < 0)} onClick={() => removeHere(state)}>Delete</button>
+          <button type="button" class="btn small" disabled={Boolean(state.whyNot("DeleteItem")) || (!state.chosen.value && state.cursor.value < 0)} title={state.whyNot("DeleteItem")} onClick={() => removeHere(state)}>Delete</button>
           <Facets state={state} />
         </>
       )}

@@ -5,7 +5,7 @@ import { Refused, call, post } from "../door";
 import { record } from "../history";
 import { type Pattern, TableLegend, filesLoaded, loadFiles, modelOf } from "../legend";
 import { adjust, place } from "../place";
-import { type IndexDescription, type TableDescription, describe, indexesOf, keyNames, partitionNames, say, session, sortNames, typeOf } from "../session";
+import { type IndexDescription, type TableDescription, describe, indexesOf, keyNames, partitionNames, say, sortNames, typeOf, whyNot, WRITES } from "../session";
 import { type Attribute, type Item, type Step, get, only, placed, same, text } from "../value";
 import { layoutOf } from "./columns";
 import { type Conflict, conflictsOf } from "./conflict";
@@ -255,7 +255,7 @@ export class TableState {
     if (!table || !(await this.build())) return;
     const { operation, input } = this.built.value;
     const source: any = this.source.value;
-    const total = operation === "Scan" ? segments(source.ItemCount ?? table.ItemCount ?? 0) : 1;
+    const total = operation === "Scan" ? segments(source.ItemCount ?? table.ItemCount ?? 0, Boolean(input.FilterExpression)) : 1;
     const walk = new Walk({ operation, input }, total, unitsMax);
     this.openWalk(walk);
     this.patternResult.value = null;
@@ -407,8 +407,11 @@ export class TableState {
 
   // --- changing
 
+  whyNot = (...operations: string[]): string | undefined => whyNot(this.name, ...operations);
+
+  // Whether no item of it can be changed.
   get readOnly() {
-    return Boolean(session.value?.readOnly);
+    return this.whyNot(...WRITES) !== undefined;
   }
 
   private keep(draft: Draft) {
@@ -420,7 +423,7 @@ export class TableState {
 
   // Several at once, so that the address of a draft is asked for once. False if there are too many.
   changeAll(changes: [id: string, change: Change][]): boolean {
-    if (this.readOnly) return say("This studio is read-only."), false;
+    if (this.readOnly) return say(this.whyNot(...WRITES)!), false;
     const tray = new Map(this.tray.value);
     for (const [id, { old, new: now, entity }] of changes) {
       const before = tray.get(id)?.old ?? old;

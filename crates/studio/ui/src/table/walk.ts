@@ -13,6 +13,11 @@ export const PAGE_ITEMS = 200;
 const HELD_MAX = 4000;
 // Requests with a filter examine more, since most of what they examine is dropped.
 const FILTERED_ITEMS = 2000;
+// So do those of a filter that few items pass.
+const SPARSE_ITEMS = 8000;
+const SPARSE_SHARE = 0.05;
+// A filtered read goes through everything, so its segments are larger than a page.
+const FILTERED_PER_SEGMENT = 32;
 const SEGMENTS_MAX = 4096;
 const PLACES_NOTED_MAX = 500;
 
@@ -38,7 +43,8 @@ export interface Page {
 export type End = "reading" | "full" | "limit" | "spent" | "stopped" | "failed" | "complete";
 
 // As many segments as make each hold about a page.
-export function segments(items: number): number {
+export function segments(all: number, isFiltered = false): number {
+  const items = isFiltered ? all / FILTERED_PER_SEGMENT : all;
   let count = 1;
   while (count < SEGMENTS_MAX && items / count > 4 * PAGE_ITEMS) count *= 2;
   return count;
@@ -257,7 +263,7 @@ export class Walk {
       operation,
       {
         ...input,
-        Limit: input.Limit ?? (this.isFiltered ? FILTERED_ITEMS : PAGE_ITEMS),
+        Limit: input.Limit ?? this.pageLimit(),
         ReturnConsumedCapacity: "INDEXES",
         ...(segmented && { Segment: cursor.segment, TotalSegments: this.total }),
         ...(cursor.from && { ExclusiveStartKey: cursor.from }),
@@ -270,6 +276,11 @@ export class Walk {
     this.units.value += answer.ConsumedCapacity?.CapacityUnits ?? 0;
     this.note(cursor, next);
     return { items: answer.Items ?? [], next, examined: answer.ScannedCount ?? 0 };
+  }
+
+  private pageLimit(): number {
+    if (!this.isFiltered) return PAGE_ITEMS;
+    return this.examined.value > 0 && this.found.value < SPARSE_SHARE * this.examined.value ? SPARSE_ITEMS : FILTERED_ITEMS;
   }
 
   private count(found: number, examined: number) {
