@@ -50,7 +50,7 @@ export async function serveOn(folder, ...options) {
   const origin = process.env.STUDIO_BUNDLE ? await bundled(own) : own;
   const page = await (await fetch(`${origin}/studio/`)).text();
   assert.match(page, /assets\/main-/, "this binary has no studio: LODESTONE_STUDIO=required cargo build says why");
-  return { origin, direct: own, home: `${origin}/studio/`, studio, post: (path, body) => post(origin, path, body), call: (operation, input) => post(origin, `call/${operation}`, input), send: (operation, input) => send(origin, operation, input) };
+  return { origin, direct: own, home: `${origin}/studio/`, studio: studio.replace(own, origin), post: (path, body) => post(origin, path, body), call: (operation, input) => post(origin, `call/${operation}`, input), send: (operation, input) => send(origin, operation, input) };
 }
 
 // The server behind the files of a bundle, for work on the pages without a Rust build: see crates/studio/ui/dev.mjs.

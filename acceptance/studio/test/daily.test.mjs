@@ -121,6 +121,44 @@ test("a key of the access file signs in, and its policies hold", async () => {
   await close(page, { refusals: page.refusals.length });
 });
 
+test("what a policy denies on one table is grey there, with its reason, and works on another", async () => {
+  const own = ["dynamodb:*"];
+  writeFileSync(join(folder, "editor.json"), JSON.stringify({ Version: "2012-10-17", Statement: [{ Effect: "Allow", Action: ["dynamodb:List*", "dynamodb:Describe*", "dynamodb:Scan", "dynamodb:Query"], Resource: "*" }, { Effect: "Allow", Action: own, Resource: "arn:aws:dynamodb:*:*:table/drafts" }, { Effect: "Deny", Action: "dynamodb:DeleteTable", Resource: "*" }] }));
+  const root = addUser("root", "arn:aws:iam::aws:policy/AdministratorAccess");
+  const editor = addUser("editor", "editor.json");
+  const server = await serve("--in-memory", "--access", access);
+  const sign = async (page, key) => {
+    await page.getByLabel("Access key id").fill(key.id);
+    await page.getByLabel("Secret access key").fill(key.secret);
+    await page.getByRole("button", { name: "Sign in" }).click();
+  };
+  const page = await open(server.home, { width: 1440, height: 900 });
+  await sign(page, root);
+  for (const name of ["archive", "drafts"]) {
+    await page.goto(`${server.home}new-table`);
+    await page.getByLabel("Name", { exact: true }).fill(name);
+    await page.getByRole("button", { name: /^Create table/ }).click();
+    await page.getByRole("heading", { name, exact: true }).waitFor();
+  }
+  await page.getByRole("button", { name: "sign out" }).click();
+  await sign(page, editor);
+  await page.getByText("Signed in as editor").waitFor();
+  await page.goto(`${server.home}table/archive`);
+  const begin = page.getByRole("button", { name: "+ New item" }).first();
+  await page.waitForFunction(() => [...document.querySelectorAll("button")].some((one) => one.textContent === "+ New item" && one.disabled));
+  assert.match(await begin.getAttribute("title"), /not authorized to perform: dynamodb:PutItem/);
+  await page.goto(`${server.home}table/drafts`);
+  await page.getByText("No items yet.").waitFor();
+  assert.ok(await begin.isEnabled());
+  await page.getByRole("navigation", { name: "Table" }).getByRole("link", { name: "Structure" }).click();
+  const deletion = page.getByRole("button", { name: "Delete the table" });
+  await deletion.waitFor();
+  assert.ok(await deletion.isDisabled());
+  assert.match(await deletion.getAttribute("title"), /dynamodb:DeleteTable.*explicit deny/);
+  assert.equal(await page.getByRole("link", { name: "New table" }).count(), 0);
+  await close(page, { refusals: page.refusals.length });
+});
+
 test("without a token the page says what to do, and with one a new tab keeps it", async () => {
   const server = await serve("--in-memory", "--access", access);
   const page = await open(server.studio);
@@ -170,6 +208,7 @@ test("another Lodestone is opened read-only beside this one, and its secret stay
   const side = page.getByRole("navigation", { name: "Studio", exact: true });
   assert.equal(await side.getByRole("link", { name: "Heat" }).count(), 0, "only a Lodestone can tell of its own tables");
   await side.getByRole("link", { name: "Stream" }).waitFor();
+  assert.equal(await page.getByRole("navigation", { name: "Table" }).getByRole("link", { name: /^(Heat|Capacity|Learn)$/ }).count(), 0);
   assert.deepEqual((await near.call("ListTables", {})).TableNames, ["near-table"]);
   // What is read-only is refused by the server.
   const readOnly = await near.post("connections/add", { name: "Look only", kind: "lodestone", address: far.origin, region: "us-east-1", keyId: carol.id, secret: carol.secret, readOnly: true });

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { close, field, inspector, open, openItem, readBar, row, rows, said, serve } from "../studio.mjs";
+import { accessible, close, field, inspector, open, openItem, readBar, row, rows, said, serve } from "../studio.mjs";
 
 const server = await serve();
 
@@ -138,6 +138,17 @@ test("PartiQL says what a statement becomes, runs it, and takes parameters", asy
   await page.getByLabel("Parameter 1", { exact: true }).fill("CUST#customer-0002");
   await page.getByRole("button", { name: /^Run/ }).click();
   await page.getByText("5 items", { exact: true }).waitFor();
+  // It is saved under a name, and comes back with its parameter.
+  await page.getByRole("button", { name: "History" }).click();
+  const requests = page.getByRole("dialog", { name: "Requests" });
+  await requests.getByLabel("Name of this request").fill("of a customer");
+  await requests.getByRole("button", { name: "Save" }).click();
+  await requests.getByRole("button", { name: "Close" }).click();
+  await page.reload();
+  await page.getByRole("button", { name: "History" }).click();
+  await requests.getByLabel("Find a request").fill("customer");
+  await requests.getByRole("button", { name: "Open of a customer" }).click();
+  assert.equal(await page.getByLabel("Parameter 1", { exact: true }).inputValue(), "CUST#customer-0002");
   await close(page);
 });
 
@@ -164,3 +175,29 @@ test("the sizes that the page shows are those that the database counts", async (
   await close(page);
 });
 
+test("an item that a pattern misses is shown with the keys that hide it, and its repair is a draft", async () => {
+  const PK = { S: "CUST#customer-0003" };
+  const order = { PK, SK: { S: "ORDER#2027-01-01T00:00:00Z#order-lost" }, customerId: { S: "customer-0003" }, orderId: { S: "order-lost" }, createdAt: { S: "2027-01-01T00:00:00Z" }, status: { S: "OPEN" }, total: { N: "7" }, version: { N: "1" }, GSI1PK: { S: "CUST#customer-0003#SHIPPED" }, GSI1SK: { S: "2027-01-01T00:00:00Z#order-lost" } };
+  await server.call("PutItem", { TableName: "app-main", Item: order });
+  const page = await open(`${server.home}model/order-management/patterns/A4`, { width: 1440, height: 900 });
+  await page.getByLabel("customerId", { exact: true }).fill("customer-0003");
+  await page.getByLabel("status", { exact: true }).fill("OPEN");
+  await page.getByRole("button", { name: "Run", exact: true }).click();
+  // The board has it in its place, newest first.
+  const board = page.getByRole("region", { name: "Expected and got" });
+  await board.getByRole("row", { name: /order-lost/ }).getByText("expected, not returned").waitFor();
+  assert.match(await board.getByRole("row").nth(1).innerText(), /order-lost/);
+  await board.getByRole("link", { name: "See why, and repair" }).click();
+  const why = page.getByRole("region", { name: "Expected, not returned" });
+  await why.getByRole("row", { name: /GSI1PK/ }).getByText("CUST#customer-0003#OPEN").waitFor();
+  await why.getByRole("row", { name: /GSI1PK/ }).getByText("CUST#customer-0003#SHIPPED").waitFor();
+  await accessible(page, "a result that lacks an item");
+  await why.getByRole("button", { name: "Draft the repair" }).click();
+  await page.getByRole("region", { name: "Changes" }).getByRole("button", { name: /^Write for/ }).click();
+  // The pattern runs again, and finds it.
+  await page.getByText(/✓ \d+ of \d+ expected items?, in order/).waitFor();
+  await why.waitFor({ state: "detached" });
+  const { Item } = await server.call("GetItem", { TableName: "app-main", Key: { PK, SK: order.SK } });
+  assert.deepEqual([Item.GSI1PK, Item.status, Boolean(Item.GSI2PK)], [{ S: "CUST#customer-0003#OPEN" }, { S: "OPEN" }, true]);
+  await close(page);
+});

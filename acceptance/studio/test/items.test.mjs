@@ -46,12 +46,12 @@ test("a read is stopped and continued, and never says that there is nothing befo
   await rows(page).first().waitFor();
   await filter(page, "age", "=", "4");
   await page.locator(".expr .mono", { hasText: "age = :age" }).first().waitFor();
-  // The third request waits until the reader has seen where the read is, and stopped it.
+  // The second request waits until the reader has seen where the read is, and stopped it.
   let release;
   const released = new Promise((done) => (release = done));
   let scans = 0;
   await page.route("**/call/Scan", async (route) => {
-    if (++scans === 3) await released;
+    if (++scans === 2) await released;
     await route.continue();
   });
   await page.keyboard.press("Enter");
@@ -203,6 +203,23 @@ async function textOf(download) {
   for await (const chunk of await download.createReadStream()) text += chunk;
   return text;
 }
+
+test("a file that is dropped on the rows is looked at before it is imported", async () => {
+  await plainTable(server, "dropped-on");
+  const page = await open(`${server.home}table/dropped-on`);
+  await page.getByText("No items yet.").waitFor();
+  await page.evaluate(() => {
+    const dataTransfer = new DataTransfer();
+    dataTransfer.items.add(new File(['{"id": "a", "n": 1}\n{"id": "b", "n": 2}\n'], "two.jsonl"));
+    document.querySelector(".work").dispatchEvent(new DragEvent("drop", { bubbles: true, cancelable: true, dataTransfer }));
+  });
+  const dialog = page.getByRole("dialog", { name: "Items into dropped-on" });
+  await dialog.getByText("two.jsonl").waitFor();
+  await accessible(page, "an import");
+  await dialog.getByRole("button", { name: "Write 2 items" }).click();
+  await dialog.getByText(/^2 items written for 2 WCU/).waitFor();
+  await close(page);
+});
 
 test("a whole table is exported as DynamoDB JSON and as CSV, and a file comes back in", async () => {
   const page = await open(people);

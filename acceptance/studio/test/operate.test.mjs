@@ -230,7 +230,7 @@ test("metrics show operations, tables and indexes over a range, all of them or o
 });
 
 test("faults that are on are shown wherever one is, and can be removed there", async () => {
-  const fault = (...options) => execFileSync(process.env.LODESTONE, ["fault", "add", "--endpoint", server.origin, ...options]);
+  const fault = (...options) => execFileSync(process.env.LODESTONE, ["fault", "add", "--endpoint", server.direct, ...options]);
   fault("--table", TABLE, "--operation", "DeleteItem", "--error", "throttle", "--share", "50%");
   fault("--table", "no-such-table", "--error", "slow", "--for", "10m");
   const page = await open(`${server.home}metrics`);

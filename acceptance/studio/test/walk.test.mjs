@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { close, open, rows, serve } from "../studio.mjs";
+import { close, open, readBar, rows, serve } from "../studio.mjs";
 
 const ITEMS = 12_000;
 const server = await serve("--capacity", "off");
@@ -96,5 +96,25 @@ test("the heap stays small", async () => {
   await session.send("HeapProfiler.collectGarbage");
   const { usedSize } = await session.send("Runtime.getHeapUsage");
   assert.ok(usedSize < 60 * 2 ** 20, `${usedSize} bytes`);
+  await close(page);
+});
+
+test("where reads cost money, one ends at its limit, and goes on when it is told to", async () => {
+  const page = await open("about:blank");
+  // This server, as if it was AWS.
+  await page.route("**/studio/api/session", async (route) => {
+    const response = await route.fetch();
+    const connection = { id: "aws", name: "AWS dev", kind: "aws", address: server.origin, region: "us-east-1", account: "000000000000", profile: null, keyId: "AKIAEXAMPLE", readOnly: true, writesFor: null, word: "account", production: false };
+    await route.fulfill({ response, json: { ...(await response.json()), connection, readOnly: true } });
+  });
+  await page.addInitScript(() => sessionStorage.setItem("lodestone-read-limit", "25"));
+  const filters = encodeURIComponent(JSON.stringify([{ path: ["nowhere"], operator: "exists", values: [] }]));
+  await page.goto(`${server.home}table/long?filters=${filters}`);
+  await readBar(page).getByText(/^Stopped at 25 RCU, because reads of AWS cost money: examined [\d,]+ of about/).waitFor();
+  await page.getByText("that is not all of them").waitFor();
+  await page.getByLabel("Read limit").selectOption({ label: "no limit" });
+  await readBar(page).getByRole("button", { name: "Continue" }).click();
+  await readBar(page).getByText(/^Complete: examined/).waitFor();
+  await page.getByText("Nothing was found.").waitFor();
   await close(page);
 });

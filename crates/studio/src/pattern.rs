@@ -13,7 +13,7 @@ use model::plan::{ActionPlan, ReadOperation, ReadPlan, plan};
 use model::predict::item::{Values, row, size_bytes};
 use model::predict::{self};
 use model::request::{Given, PlannedRead};
-use model::sample::{SampleItem, key_of};
+use model::sample::{SampleItem, key_of, rekey};
 use serde_json::{Value, json};
 
 use crate::door::Fault;
@@ -25,6 +25,8 @@ const EXAMINED_MAX: usize = 100_000;
 /// How many expected items are kept.
 const WANTED_MAX: usize = 2_000;
 const PAGES_MAX: usize = 20;
+/// How many items that did not come back are shown whole.
+const HIDDEN_MAX: usize = 50;
 
 /// What the requests returned.
 #[derive(Default)]
@@ -208,6 +210,7 @@ fn judged(read: PlannedRead<'_>, came: &Came, wanted: &Wanted) -> Value {
         "got": got,
         "expected": first,
         "missing": if wanted.exact { json!(missing) } else { json!([]) },
+        "hidden": if wanted.exact { hidden(read.model, wanted, &got, limit) } else { json!([]) },
         "unexpected": if wanted.exact { json!(unexpected) } else { json!([]) },
         "inOrder": in_order,
         "exact": wanted.exact,
@@ -217,6 +220,22 @@ fn judged(read: PlannedRead<'_>, came: &Came, wanted: &Wanted) -> Value {
         "units": { "predicted": predicted(read, came), "consumed": came.units },
         "right": in_order && (!wanted.exact || (missing.is_empty() && unexpected.is_empty())),
     })
+}
+
+/// Expected items that did not come back, with the keys that the model gives them.
+fn hidden(model: &Model, wanted: &Wanted, got: &[Value], limit: usize) -> Value {
+    let missed = wanted.items.iter().take(limit).filter(|item| {
+        let key = item_json::of_values(&key_of(model, item.table, &item.values));
+        !got.contains(&key)
+    });
+    let shown = missed.take(HIDDEN_MAX).map(|item| {
+        let mut keyed = item.values.clone();
+        if let Some(entity) = item.entity {
+            rekey(model, entity, &mut keyed, 0);
+        }
+        json!({ "item": item_json::of_values(&item.values), "keyed": item_json::of_values(&keyed) })
+    });
+    shown.collect()
 }
 
 /// From the sizes of the returned rows.

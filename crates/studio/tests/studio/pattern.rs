@@ -57,6 +57,8 @@ async fn an_item_that_the_keys_hide_is_missed() {
         run((&desk, &text), "A4", json!({ "customerId": { "S": id }, "status": { "S": "OPEN" } })).await;
     assert_eq!(result["right"], false, "{result}");
     assert_eq!(result["missing"][0]["SK"], stray["SK"], "{result}");
+    assert_eq!(result["hidden"][0]["item"], stray, "{result}");
+    assert_eq!(result["hidden"][0]["keyed"]["GSI1PK"]["S"], format!("CUST#{id}#OPEN"), "{result}");
 }
 
 #[tokio::test]

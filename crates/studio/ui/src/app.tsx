@@ -14,7 +14,7 @@ import { Dialog, Failure, Loading, Spark, useRepeat } from "./parts";
 import { follow, go, href, place } from "./place";
 import { pulse, readMetrics, unitsOf } from "./series";
 import { SignIn } from "./signin";
-import { type Feature, type InjectedFault, begin, descriptions, faultsOn, indexesOf, letters, said, session, statusLine, tableNames, theme, watchTables, withheld } from "./session";
+import { type Feature, type InjectedFault, begin, descriptions, faultsOn, indexesOf, letters, said, session, statusLine, tableNames, theme, watchTables, whyNot, withheld, NEW_TABLE } from "./session";
 import { draftOf } from "./table/drafts";
 
 const PULSE_MINUTES = 30;
@@ -30,23 +30,23 @@ function screen(parts: string[]): Screen {
   const [area = "", name = "", tab = "", sub = ""] = parts;
   switch (area) {
     case "table":
-      return { load: () => import("./table/screen"), name: "TableScreen", props: { name, tab, key: name } };
+      return { load: () => import("./bundles/data"), name: "TableScreen", props: { name, tab, key: name } };
     case "query":
-      return { load: () => import("./query"), name: "QueryScreen", props: {} };
+      return { load: () => import("./bundles/data"), name: "QueryScreen", props: {} };
     case "metrics":
-      return { load: () => import("./metrics"), name: "MetricsScreen", props: {} };
+      return { load: () => import("./bundles/operate"), name: "MetricsScreen", props: {} };
     case "new-table":
-      return { load: () => import("./newtable"), name: "NewTable", props: {} };
+      return { load: () => import("./bundles/data"), name: "NewTable", props: {} };
     case "new-model":
-      return { load: () => import("./model/new"), name: "NewModel", props: {} };
+      return { load: () => import("./bundles/model"), name: "NewModel", props: {} };
     case "compare":
-      return { load: () => import("./model/compare"), name: "Compare", props: {} };
+      return { load: () => import("./bundles/model"), name: "Compare", props: {} };
     case "connections":
       return { load: () => import("./connections"), name: "Connections", props: {} };
     case "partiql":
-      return { load: () => import("./partiql"), name: "PartiqlScreen", props: {} };
+      return { load: () => import("./bundles/model"), name: "PartiqlScreen", props: {} };
     case "model":
-      return name ? { load: () => import("./model/screen"), name: "ModelScreen", props: { name, tab, sub } } : { load: () => import("./overview"), name: "Overview", props: {} };
+      return name ? { load: () => import("./bundles/model"), name: "ModelScreen", props: { name, tab, sub } } : { load: () => import("./overview"), name: "Overview", props: {} };
     case "":
       return { load: () => import("./overview"), name: "Overview", props: {} };
     default:
@@ -176,7 +176,7 @@ function Side() {
   const onIndex = () => Boolean(place.value.query.get("on"));
   return (
     <nav class="side" aria-label="Studio">
-      <h2>Data {!session.value?.readOnly && <a class="plus" href={href("new-table")} aria-label="New table" title="New table (n)" aria-current={here("new-table")}>+</a>}</h2>
+      <h2>Data {!whyNot(NEW_TABLE, "CreateTable") && <a class="plus" href={href("new-table")} aria-label="New table" title="New table (n)" aria-current={here("new-table")}>+</a>}</h2>
       <a href={href("")} aria-current={here("")}><Icons.Home />Overview</a>
       {tableNames.value?.slice(0, 200).map((name) => {
         const table = descriptions.value[name];
@@ -345,7 +345,7 @@ function onKey(event: KeyboardEvent) {
   if (control && event.key.toLowerCase() === "k") return event.preventDefault(), void (commanding.value = true);
   const typing = /INPUT|TEXTAREA|SELECT/.test((event.target as Element).tagName) || (event.target as HTMLElement).isContentEditable;
   if (typing || control || event.altKey || !letters.value || document.querySelector("dialog[open]")) return;
-  if (event.key === "n" && !place.value.parts.length && !session.value?.readOnly && !went) return event.preventDefault(), go(href("new-table"));
+  if (event.key === "n" && !place.value.parts.length && !whyNot(NEW_TABLE, "CreateTable") && !went) return event.preventDefault(), go(href("new-table"));
   if (event.key === "?") return event.preventDefault(), void (helping.value = true);
   if (event.key === "g") return void (went = event.timeStamp);
   if (went && event.timeStamp - went < 1200) {

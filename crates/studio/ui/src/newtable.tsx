@@ -5,9 +5,9 @@ import { call, post } from "./door";
 import { type Example, examples } from "./example";
 import { plural } from "./format";
 import { files, loadFiles, modelOf } from "./legend";
-import { Copied, Failure, LANGUAGES } from "./parts";
+import { Copied, Failure, LANGUAGES, here } from "./parts";
 import { go, href, place } from "./place";
-import { descriptions, loadTables, say, session, tableNames } from "./session";
+import { descriptions, loadTables, NEW_TABLE, say, session, tableNames, whyNot } from "./session";
 import { EMPTY, type IndexDraft, type Key, type KeyType, type Step, type TableDraft, draftOf, newIndex, problemsOf, stepsOf, typedDraft } from "./table-draft";
 
 const KEPT = "lodestone-new-table";
@@ -97,7 +97,8 @@ export function NewTable() {
     addEventListener("keydown", onKey);
     return () => removeEventListener("keydown", onKey);
   });
-  if (session.value?.readOnly) return <div class="page"><h1>New table</h1><p class="notice warn">Nothing can be made here: {session.value.readOnlyWhy}.</p></div>;
+  const mayNot = whyNot(NEW_TABLE, "CreateTable");
+  if (mayNot) return <div class="page"><h1>New table</h1><p class="notice warn">Nothing can be made here: {mayNot}</p></div>;
   return (
     <>
       <div class="head bordered"><h1>New table</h1><span class="right muted">The form and the request are the same thing: change either.</span></div>
@@ -260,7 +261,7 @@ function Request({ draft, steps, onTyped }: { draft: TableDraft; steps: Step[]; 
     const timer = setTimeout(() => Promise.all(steps.map((one) => post("request/code", one, control.signal))).then(setCode, () => undefined), 120);
     return () => (control.abort(), clearTimeout(timer));
   }, [draft]);
-  const shown = language === "json" ? text : code.map((one) => one[language]).join("\n\n");
+  const shown = language === "json" ? text : code.map((one) => here(language, one[language])).join("\n\n");
   return (
     <>
       <div class="tabs" role="group" aria-label="Language">

@@ -10,7 +10,7 @@ import * as Icons from "./icons";
 import { Copied, Failure, Loading, Spark } from "./parts";
 import { go, href } from "./place";
 import { averages, lines, pulse, rate, sum, unitsOf } from "./series";
-import { descriptions, faultsOn, indexesOf, isOnDemand, session, tableNames, tablesCut } from "./session";
+import { descriptions, endpoint, faultsOn, indexesOf, isOnDemand, NEW_TABLE, session, tableNames, tablesCut, whyNot } from "./session";
 import { post } from "./door";
 
 export function Overview() {
@@ -41,10 +41,11 @@ export function Overview() {
 }
 
 function Tables({ names }: { names: string[] }) {
+  const mayNot = whyNot(NEW_TABLE, "CreateTable");
   return (
-    <section class="panel" aria-label="Tables">
-      <h2>Tables <span class="num muted">{names.length}{tablesCut.value ? " and more" : ""}</span>{!session.value?.readOnly && <a class="btn small right" href={href("new-table")}>New table</a>}</h2>
-      <table class="plain num">
+    <section class="panel wide" aria-label="Tables">
+      <h2>Tables <span class="num muted">{names.length}{tablesCut.value ? " and more" : ""}</span>{!session.value?.readOnly && (mayNot ? <button type="button" class="btn small right" disabled title={mayNot}>New table</button> : <a class="btn small right" href={href("new-table")}>New table</a>)}</h2>
+      <table class="plain num snug">
         <thead>
           <tr><th scope="col">Name</th><th scope="col" class="r">Items</th><th scope="col" class="r">Size</th><th scope="col">Throughput</th><th scope="col" class="r">RCU/s</th><th scope="col" class="r">WCU/s</th><th scope="col">Last half hour</th><th scope="col">Indexes</th><th scope="col">Model</th></tr>
         </thead>
@@ -59,13 +60,13 @@ function TableLine({ name }: { name: string }) {
   const model = files.value.find((file) => file.legend?.tables.some((one) => one.name === name));
   return (
     <tr>
-      <th scope="row"><a href={href(`table/${name}`)}>{name}</a> {table && table.TableStatus !== "ACTIVE" && <span class="chip warn">{table.TableStatus}</span>}</th>
+      <th scope="row" class="named"><a href={href(`table/${name}`)} title={name}>{name}</a> {table && table.TableStatus !== "ACTIVE" && <span class="chip warn">{table.TableStatus}</span>}</th>
       <td class="r">{table ? count(table.ItemCount) : "…"}</td>
       <td class="r">{table ? bytes(table.TableSizeBytes) : "…"}</td>
       <td class="nowrap">{table ? (isOnDemand(table) ? "on demand" : `${table.ProvisionedThroughput?.ReadCapacityUnits} RCU, ${table.ProvisionedThroughput?.WriteCapacityUnits} WCU`) : ""}</td>
       <Use name={name} />
-      <td>{indexesOf(table).map((one) => one.IndexName).join(", ") || <span class="muted">none</span>}</td>
-      <td>{model ? <a href={href(`model/${model.name}`)}>{model.name}</a> : <span class="muted">none</span>}</td>
+      <td class="named">{indexesOf(table).map((one) => one.IndexName).join(", ") || <span class="muted">none</span>}</td>
+      <td class="named">{model ? <a href={href(`model/${model.name}`)} title={model.name}>{model.name}</a> : <span class="muted">none</span>}</td>
     </tr>
   );
 }
@@ -78,7 +79,7 @@ function Use({ name }: { name: string }) {
     <>
       <td class="r">{figure(read.at(-1)?.[1] ?? 0)}</td>
       <td class="r">{figure(write.at(-1)?.[1] ?? 0)}</td>
-      <td><a href={href(`table/${name}/heat`)} aria-label={`Heat of ${name}`}><Spark width={96} series={[["--blue", read], ["--north", write]]} /></a></td>
+      <td><a href={href(`table/${name}/heat`)} aria-label={`Heat of ${name}`}><Spark width={80} series={[["--blue", read], ["--north", write]]} /></a></td>
     </>
   );
 }
@@ -235,7 +236,7 @@ type Way = keyof typeof CONNECT;
 function Beginning() {
   const [way, setWay] = useState<Way>("AWS CLI");
   const here = session.value;
-  const address = here?.connection?.address ?? location.origin;
+  const address = endpoint();
   const isReadOnly = Boolean(here?.readOnly);
   const code = CONNECT[way](address, here?.signedIn?.key ?? "any", here?.hasKeys || here?.connection?.keyId ? "…" : "any");
   return (

@@ -3,10 +3,11 @@
 import { useEffect, useState } from "preact/hooks";
 import { call } from "./door";
 import { count, plural } from "./format";
-import { record } from "./history";
+import { type Past, record } from "./history";
 import { Editor } from "./editor";
-import { Failure } from "./parts";
-import { adjust, place } from "./place";
+import { Dialog, Failure } from "./parts";
+import { PastRequests } from "./pastrequests";
+import { adjust, go, href, place } from "./place";
 import { type TableDescription, describe, indexesOf, keyNames, partitionNames, say, session, tableNames } from "./session";
 import { type Attribute, TYPES, type Type, parse, typed, type } from "./value";
 import { Result } from "./query";
@@ -23,6 +24,7 @@ export function PartiqlScreen() {
   const [mode, setMode] = useState<Mode>("ExecuteStatement");
   const [answer, setAnswer] = useState<any>(null);
   const [error, setError] = useState<unknown>(null);
+  const [remembering, setRemembering] = useState(false);
   useEffect(() => {
     if (chosen) describe(chosen).then(setTable, setError);
   }, [chosen]);
@@ -49,6 +51,15 @@ export function PartiqlScreen() {
       setError(failure);
     }
   };
+  // Statements come back here, and other requests where they are made.
+  const take = ({ operation, input }: Past) => {
+    const known = MODES.find((one) => one === operation);
+    if (!known) return go(href("query", { table: input.TableName ?? chosen, json: "1", op: operation, request: JSON.stringify(input) }));
+    setMode(known);
+    setSource(input.Statement ?? (input.Statements ?? input.TransactStatements).map((one: any) => one.Statement).join(";\n"));
+    setParameters(input.Parameters ?? []);
+    setRemembering(false);
+  };
   const becomes = table ? statements.slice(0, 25).map((one) => reading(one, table)) : [];
   return (
     <>
@@ -56,7 +67,8 @@ export function PartiqlScreen() {
         <h1>PartiQL</h1>
         <span class="pill"><span>table</span><select aria-label="Table" value={chosen} onChange={(event) => adjust({ table: event.currentTarget.value })}>{names.map((name) => <option key={name}>{name}</option>)}</select></span>
         <span class="pill"><select aria-label="Operation" value={mode} onChange={(event) => setMode(event.currentTarget.value as Mode)}>{MODES.map((one) => <option key={one}>{one}</option>)}</select></span>
-        <button type="button" class="btn pri right" onClick={() => void run()}>Run <kbd>Ctrl ↵</kbd></button>
+        <button type="button" class="btn right" onClick={() => setRemembering(true)}>History</button>
+        <button type="button" class="btn pri" onClick={() => void run()}>Run <kbd>Ctrl ↵</kbd></button>
       </div>
       <section class="query" aria-label="Statement">
         <Editor language="partiql" label="PartiQL statement" value={source} onChange={setSource} onRun={() => void run()} height="130px" />
@@ -73,6 +85,11 @@ export function PartiqlScreen() {
           ))}
         </div>
       </section>
+      {remembering && (
+        <Dialog title="Requests" onClose={() => setRemembering(false)} wide>
+          <PastRequests current={mode === "ExecuteStatement" && statements[0] ? { operation: mode, input: { Statement: statements[0], ...(marks && { Parameters: filled }) } } : undefined} onTake={take} />
+        </Dialog>
+      )}
       <div class="page">
         {error ? <Failure error={error} /> : answer ? (
           <div class="stack">

@@ -4,14 +4,15 @@ import type { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { Refused } from "./door";
 import { Logo } from "./icons";
-import { say } from "./session";
+import { endpoint, say } from "./session";
 
 export function Failure({ error, again }: { error: unknown; again?: () => void }) {
   const refused = error instanceof Refused ? error : null;
+  const isUnknown = refused?.type === "UnknownOperationException";
   return (
     <div class="notice bad" role="alert">
       <b>{refused?.type ?? "Something went wrong"}</b>
-      <span>{(error as Error)?.message ?? String(error)}</span>
+      <span>{isUnknown ? "This database does not know the operation that is asked for here." : ((error as Error)?.message ?? String(error))}</span>
       {again && (
         <span>
           <button class="btn small" type="button" onClick={again}>Try again</button>
@@ -52,12 +53,12 @@ export const LANGUAGES = [
 ] as const;
 
 // Without an endpoint the code would go to AWS.
-function here(language: string, code = ""): string {
-  const endpoint = location.origin;
-  if (language === "cli") return code.replace(/^aws dynamodb [\w-]+/, `$& --endpoint-url ${endpoint}`);
-  if (language === "python") return code.replace('boto3.client("dynamodb")', `boto3.client("dynamodb", endpoint_url="${endpoint}")`);
-  if (language === "javascript") return code.replace("new DynamoDBClient()", `new DynamoDBClient({ endpoint: "${endpoint}" })`);
-  return code;
+export function here(language: string, code = ""): string {
+  const to = endpoint();
+  if (language === "cli") return code.replace(/^aws dynamodb [\w-]+/gm, `$& --endpoint-url ${to}`);
+  if (language === "python") return code.replace('boto3.client("dynamodb")', `boto3.client("dynamodb", endpoint_url="${to}")`);
+  if (language === "javascript") return code.replace("new DynamoDBClient()", `new DynamoDBClient({ endpoint: "${to}" })`);
+  return code.replace("aws_config::load_from_env().await", `aws_config::from_env().endpoint_url("${to}").load().await`);
 }
 
 export function Code({ code, language, onLanguage }: { code: Record<string, string>; language: string; onLanguage(to: string): void }) {

@@ -1,9 +1,9 @@
 // Requests that were run, and those that were saved under a name: to find again, to take, to run.
 
 import { useState } from "preact/hooks";
-import { count, plural } from "./format";
+import { plural } from "./format";
 import { type Past, forget, found, history, saveAs, saved } from "./history";
-import { visible } from "./value";
+import { text, visible } from "./value";
 
 export function PastRequests({ current, onTake }: { current?: { operation: string; input: any; units?: number | null }; onTake(past: Past): void }) {
   const [words, setWords] = useState("");
@@ -50,7 +50,7 @@ export function PastRequests({ current, onTake }: { current?: { operation: strin
                 <td class="nowrap">{new Date(one.at).toLocaleString("en-GB", { dateStyle: "short", timeStyle: "short" })}</td>
                 <td>{one.operation}</td>
                 <td class="mono oneline">{line(one)}</td>
-                <td class="r">{one.units === null ? "" : `${count(one.units)} units`}</td>
+                <td class="r">{one.units === null ? "" : plural(one.units, "unit")}</td>
                 <td class="r"><button type="button" class="bare" onClick={() => onTake(one)}>Take</button></td>
               </tr>
             ))}
@@ -63,4 +63,14 @@ export function PastRequests({ current, onTake }: { current?: { operation: strin
   );
 }
 
-const line = ({ input }: Past): string => visible(JSON.stringify(input).slice(0, 300));
+// A read in words, with its names and values in place; any other request as it is.
+function line({ input }: Past): string {
+  const { TableName, IndexName, KeyConditionExpression, FilterExpression, Statement } = input;
+  const filled = (expression: string) =>
+    expression
+      .replace(/#\w+/g, (name) => input.ExpressionAttributeNames?.[name] ?? name)
+      .replace(/:\w+/g, (name) => (Object.hasOwn(input.ExpressionAttributeValues ?? {}, name) ? `“${text(input.ExpressionAttributeValues[name], 80)}”` : name));
+  const parts = [KeyConditionExpression && filled(KeyConditionExpression), FilterExpression && `filter ${filled(FilterExpression)}`].filter(Boolean);
+  const said = Statement ?? (parts.length ? [TableName, IndexName, ...parts].filter(Boolean).join(" · ") : JSON.stringify(input));
+  return visible(said.slice(0, 300));
+}

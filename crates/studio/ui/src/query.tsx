@@ -7,7 +7,7 @@ import { record } from "./history";
 import { Code, Copied, Expression, Failure } from "./parts";
 import { PastRequests } from "./pastrequests";
 import { adjust, place } from "./place";
-import { type TableDescription, describe, indexesOf, keyNames, say, session, tableNames } from "./session";
+import { type TableDescription, describe, descriptions, indexesOf, keyNames, say, session, tableNames } from "./session";
 import { type Item, text, typeSeen, visible } from "./value";
 import { FilterPill, KeyPills, Unfinished } from "./table/querybar";
 import { type Parts, complete, noParts } from "./table/parts";
@@ -142,6 +142,7 @@ export function QueryScreen() {
     <>
       <div class="head" style={{ paddingBottom: "10px" }}><h1>Query</h1><span class="muted">Any operation, with what it reads and costs</span></div>
       <section class="query" aria-label="Query" onKeyDown={(event) => event.key === "Enter" && (event.ctrlKey || event.metaKey) && (event.preventDefault(), void run())}>
+        <div class="asking">
         <div class="pills">
           <span class="pill p">
             <select aria-label="Table" value={chosen} onChange={(event) => adjust({ table: event.currentTarget.value, parts: undefined, request: undefined, run: undefined })}>
@@ -176,7 +177,8 @@ export function QueryScreen() {
               </>
             )
           )}
-          <button type="button" class="btn pri right" onClick={() => void run()}>Run <kbd>Ctrl ↵</kbd></button>
+        </div>
+        <button type="button" class="btn pri" onClick={() => void run()}>Run <kbd>Ctrl ↵</kbd></button>
         </div>
         {byHand ? (
           <textarea class="field" aria-label="The request in JSON" rows={10} value={draft} spellcheck={false} onInput={(event) => setDraft(event.currentTarget.value)} />
@@ -261,10 +263,18 @@ export function Result({ answer, onNext, name = "result", keys = [] }: { answer:
   );
 }
 
+// Keys first; what only fills or repeats, such as keys of indexes, last.
+function namesOf(items: Item[], keys: string[]): string[] {
+  const all = [...new Set(items.slice(0, ROWS_MAX).flatMap((item) => Object.keys(item)))];
+  const indexed = new Set(Object.values(descriptions.value).flatMap((table) => indexesOf(table)).flatMap((index) => keyNames(index.KeySchema)));
+  const rank = (name: string) => (keys.includes(name) ? keys.indexOf(name) - keys.length : name.startsWith("_") ? 2 : indexed.has(name) ? 1 : 0);
+  return all.sort((one, other) => rank(one) - rank(other));
+}
+
 const COLUMNS_MAX = 30;
 const ROWS_MAX = 1000;
 export function ItemTable({ items, keys = [] }: { items: Item[]; keys?: string[] }) {
-  const names = [...new Set([...keys.filter((name) => items.some((item) => Object.hasOwn(item, name))), ...items.slice(0, ROWS_MAX).flatMap((item) => Object.keys(item))])];
+  const names = namesOf(items, keys);
   return (
     <div class="panel" style={{ overflow: "auto" }} tabIndex={0} role="region" aria-label="Items">
       <table class="plain">

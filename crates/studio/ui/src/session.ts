@@ -30,6 +30,9 @@ export interface TableDescription {
   [other: string]: any;
 }
 
+// Where code sends its requests: without it they would go to AWS.
+export const endpoint = (): string => session.value?.connection?.address ?? location.origin;
+
 // What can't be asked here, each with its reason: of another database, or because policies do not allow it.
 export type Feature = "heat" | "capacity" | "metrics" | "learn" | "faults" | "regions" | "difference";
 export interface Connection {
@@ -104,15 +107,23 @@ export async function watchTables() {
   if (names.join("\n") !== before.join("\n")) await loadTables();
 }
 
-const WRITES = ["PutItem", "UpdateItem", "DeleteItem"];
+export const WRITES = ["PutItem", "UpdateItem", "DeleteItem"];
+// Why none of the operations can be sent: a read-only studio, or the policies of the user's key.
+export function whyNot(table: string, ...operations: string[]): string | undefined {
+  if (session.value?.readOnly) return session.value.readOnlyWhy ?? "This studio is read-only.";
+  const reasons = operations.map((one) => denied(table, one));
+  return reasons.every((one) => one) ? reasons[0] : undefined;
+}
+// A table that is not there yet.
+export const NEW_TABLE = "new-table";
 const CHECKED = [...WRITES, "Query", "Scan", "GetItem", "UpdateTable", "DeleteTable", "CreateBackup", "UpdateTimeToLive"];
 // Of a user's key: what it may not do with the tables. A user who may write nothing sees no buttons that write.
 async function loadDenials(names: string[]) {
   if (!session.value?.signedIn) return;
-  const asked = [...names.slice(0, 99), "new-table"];
+  const asked = [...names.slice(0, 99), NEW_TABLE];
   const { denied: found } = await post("may", { tables: asked, actions: [...CHECKED, "CreateTable"] });
   denials.value = found;
-  const cannot = asked.every((name) => [...WRITES, "CreateTable"].every((action) => (name === "new-table" && action !== "CreateTable") || (name !== "new-table" && action === "CreateTable") || found[name]?.[action]));
+  const cannot = asked.every((name) => [...WRITES, "CreateTable"].every((action) => (name === NEW_TABLE && action !== "CreateTable") || (name !== NEW_TABLE && action === "CreateTable") || found[name]?.[action]));
   if (cannot && !session.value.readOnly) session.value = { ...session.value, readOnly: true, readOnlyWhy: Object.values<any>(found)[0]?.PutItem ?? "policies allow no write" };
 }
 

@@ -21,8 +21,8 @@ export function Compare() {
     <>
       <div class="head bordered"><h1>Compare</h1>{choice("one", one)}<span class="muted">with</span>{choice("other", other)}</div>
       <div class="page"><div class="stack">
-        <Differences one={one} other={other} />
         <div class="sidebyside"><Side file={one} /><Side file={other} /></div>
+        <Differences one={one} other={other} />
       </div></div>
     </>
   );
@@ -56,10 +56,10 @@ function Differences({ one, other }: { one: ModelFile; other: ModelFile }) {
   ];
   return (
     <section class="panel wide" aria-label="What differs">
-      <h2>What differs</h2>
+      <h2>What differs <span class="chip blue num">{rows.filter(([, left, right]) => left !== right).length} of {rows.length}</span></h2>
       <table class="plain num">
         <thead><tr><th scope="col" /><th scope="col">{one.name}</th><th scope="col">{other.name}</th></tr></thead>
-        <tbody>{rows.map(([what, left, right]) => <tr key={what} class={left === right ? "" : "chosen"}><th scope="row">{what}</th><td>{left}</td><td>{right}</td></tr>)}</tbody>
+        <tbody>{rows.map(([what, left, right]) => <tr key={what} class={left === right ? "muted" : "apart"}><th scope="row">{what}</th><td>{left}</td><td>{right}</td></tr>)}</tbody>
       </table>
     </section>
   );

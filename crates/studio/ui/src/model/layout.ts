@@ -39,12 +39,34 @@ export interface Lane {
 }
 export interface Picture {
   lanes: Lane[];
+  size: Size;
   height: number;
   // Patterns that reach no lane: they can't be served yet.
   unplaced: { pattern: Pattern; y: number; finding: Finding | undefined }[];
 }
 
-export const SIZE = { width: 820, lane: 96, partition: 210, items: 326, chip: 74, row: 32 };
+const SIZE = { width: 820, lane: 96, partition: 210, items: 326, chip: 74, row: 32 };
+export type Size = typeof SIZE;
+// Patterns may have words for names: their boxes are wider, up to a bound.
+const NAME_MAX = 16;
+export const cut = (text: string, most: number): string => (text.length > most ? `${text.slice(0, most - 1)}…` : text);
+export const shownName = (pattern: Pattern): string => cut(pattern.id, NAME_MAX);
+const HINT: Record<string, string> = { GetItem: "get", Query: "query", Scan: "scan", PutItem: "put", UpdateItem: "update", DeleteItem: "delete", TransactWriteItems: "write", TransactGetItems: "get all", BatchGetItem: "get all", BatchWriteItem: "write" };
+
+// Beside a pattern's name: how it is read or written, in a word.
+export function hintOf(pattern: Pattern): string {
+  const order = pattern.read?.order[0];
+  if (pattern.requests > 1 && pattern.reads) return `× ${pattern.requests}`;
+  if (pattern.read?.limit) return `${pattern.read.limit}${order ? (order.descending ? " ↓" : " ↑") : ""}`;
+  return HINT[pattern.operation] ?? "";
+}
+
+function sizeFor(legend: Legend): Size {
+  const chip = Math.max(SIZE.chip, ...legend.patterns.map((one) => Math.ceil(26 + 7.4 * shownName(one).length + 5.8 * hintOf(one).length)));
+  const wider = chip - SIZE.chip;
+  return { ...SIZE, chip, lane: SIZE.lane + wider, items: SIZE.items + wider, width: SIZE.width + wider };
+}
+
 const [GAP, ROW, NOTE, HEAD, SPACE] = [10, 42, 32, 34, 14];
 
 const short = (value: number): string => (value >= 1e9 ? `${+(value / 1e9).toPrecision(3)} G` : value >= 1e6 ? `${+(value / 1e6).toPrecision(3)} M` : value >= 1e3 ? `${+(value / 1e3).toPrecision(3)} K` : String(+value.toPrecision(3)));
@@ -108,7 +130,7 @@ export function layout(legend: Legend, findings: Finding[]): Picture {
       y += lane.height + SPACE;
     }
   const unplaced = legend.patterns.filter((one) => !placed.has(one.id)).map((pattern, at) => ({ pattern, y: y + 22 + at * ROW, finding: ofPattern(pattern) }));
-  return { lanes, unplaced, height: y + (unplaced.length ? 26 + unplaced.length * ROW : 0) };
+  return { lanes, unplaced, size: sizeFor(legend), height: y + (unplaced.length ? 26 + unplaced.length * ROW : 0) };
 }
 
 // The entity or pattern that a line of the file belongs to: the last one that begins before it.

@@ -2,12 +2,14 @@
 
 import { useEffect, useState } from "preact/hooks";
 import { call, post } from "../door";
-import { count } from "../format";
+import { count, plural } from "../format";
 import { type Pattern, TableLegend } from "../legend";
 import { Copied, Failure, save } from "../parts";
-import { go, href } from "../place";
+import { href } from "../place";
 import { keyNames, say } from "../session";
-import { type Attribute, type Item, type Type, parse, text, typed } from "../value";
+import { merged } from "../table/order";
+import { keyText } from "../table/rows";
+import { type Attribute, type Item, type Type, get, only, parse, text, typed } from "../value";
 import { Verdict } from "./screen";
 import type { ModelState } from "./state";
 
@@ -98,12 +100,11 @@ export function Patterns({ state, chosen }: { state: ModelState; chosen: string 
         )}
         <div style={{ overflow: "auto" }} tabIndex={0} role="region" aria-label="List of patterns">
           <table class="plain num">
-            <thead><tr><th scope="col">Pattern</th><th scope="col">Request</th><th scope="col">On real data</th><th scope="col">In memory</th></tr></thead>
+            <thead><tr><th scope="col">Pattern</th><th scope="col">On real data</th><th scope="col" class="nowrap">In memory</th></tr></thead>
             <tbody>
               {legend.patterns.map((one) => (
                 <tr key={one.id} class={one === pattern ? "chosen" : ""}>
-                  <th scope="row"><a href={href(`model/${state.name}/patterns/${one.id}`)} aria-current={one === pattern ? "true" : undefined}>{one.id}</a><div class="muted" style={{ fontSize: "12px", fontWeight: 450 }}>{one.description}</div></th>
-                  <td>{one.operation} <span class="muted">{one.source}</span></td>
+                  <th scope="row"><a class="under" href={href(`model/${state.name}/patterns/${one.id}`)} aria-current={one === pattern ? "true" : undefined}>{one.id}</a>{one.description && <> {one.description}</>}<div class="muted">{one.operation} {one.source}</div></th>
                   <td><Outcome pattern={one} run={runs[one.id]} runnable={runnable(one)} /></td>
                   <td><Verdict verdict={state.proofOf(one.id)?.verdict} proving={state.proving.value} gaps={one.gaps.length} /></td>
                 </tr>
@@ -220,7 +221,7 @@ function Detail({ state, pattern, given, choices, run, runnable, onGiven, onRun,
           {pattern.read!.values.length > 0 && !choices.length && <span class="muted">No item to take values from: load samples.</span>}
         </div>
       )}
-      {run?.error ? <Failure error={run.error} /> : run?.result && <Comparison pattern={pattern} run={run} samples={samples} />}
+      {run?.error ? <Failure error={run.error} /> : run?.result && <Comparison pattern={pattern} run={run} samples={samples} given={given} />}
       {proof && proof.findings.length > 0 && (
         <section class="panel" aria-label="Why it is not proven">
           <h2>In memory: {proof.verdict}</h2>
@@ -239,41 +240,76 @@ function Detail({ state, pattern, given, choices, run, runnable, onGiven, onRun,
   );
 }
 
-function Comparison({ pattern, run, samples }: { pattern: Pattern; run: Run; samples: DetailProps["samples"] }) {
+// One list, in the pattern's order: what came, and in its place what should have come.
+interface Line {
+  key: Item;
+  item: Item | null;
+  number: number | null;
+  verdict: "expected" | "missing" | "unexpected" | "";
+}
+
+function linesOf(result: any, pattern: Pattern, keys: string[]): Line[] {
+  const id = (item: Item) => keyText(item, keys);
+  const expected: string[] = result.expected.map(id);
+  const known = new Set(expected);
+  const lines: Line[] = merged(result.items, pattern, result.requests.length).map((item, at) => ({
+    key: only(item, keys), item, number: at + 1, verdict: !result.exact ? "" : known.has(id(item)) ? "expected" : "unexpected",
+  }));
+  for (const key of result.missing as Item[]) {
+    // Behind the last one that comes before it.
+    const before = new Set(expected.slice(0, expected.indexOf(id(key))));
+    const at = lines.findLastIndex((line) => before.has(id(line.key))) + 1;
+    lines.splice(at, 0, { key, item: result.hidden?.find((one: any) => id(one.item) === id(key))?.item ?? null, number: null, verdict: "missing" });
+  }
+  return lines;
+}
+
+const VERDICTS = { expected: ["good", "✓ expected"], missing: ["bad", "✗ expected, not returned"], unexpected: ["bad", "✗ not expected"], "": ["", "sampled"] } as const;
+const LINES_MAX = 200;
+
+function Comparison({ pattern, run, samples, given }: { pattern: Pattern; run: Run; samples: DetailProps["samples"]; given: DetailProps["given"] }) {
   const { result, milliseconds } = run;
-  const name = (key: Item) => Object.values(key).map((value) => text(value, 80)).join(" ");
-  const [expected, got]: [string[], string[]] = [result.expected.map(name), result.got.map(name)];
-  const rows = Math.min(100, Math.max(expected.length, got.length));
   const [table] = pattern.tables;
-  const open = (key: Item) => {
-    const first = samples[table]?.legend.keys[0];
-    if (first) go(href(`table/${table}`, { pk: text(key[first], 2000) }));
-  };
+  const legend = samples[table]?.legend;
+  const keys = legend?.keys ?? Object.keys(result.got[0] ?? result.expected[0] ?? {});
+  const lines = linesOf(result, pattern, keys);
+  const shown = (pattern.read?.order ?? []).map((one) => one.attribute).filter((name) => lines.some((line) => line.item && get(line.item, name)));
+  const same = result.units.consumed === result.units.predicted;
   return (
-    <section class="panel" aria-label="Expected and got">
+    <section class="panel wide" aria-label="Expected and got">
       <h2>
         <span class={`chip ${result.right ? "good" : "bad"}`}>{result.right ? "✓ as expected" : "✗ not as expected"}</span>
-        <span class="chip">{result.inOrder ? "in order" : "not in order"}</span>
-        <span class="chip num">{result.requests.length === 1 ? "1 request" : `${result.requests.length} requests`}, {result.pages === 1 ? "1 page" : `${result.pages} pages`}</span>
-        <span class={`chip num ${result.units.consumed === result.units.predicted ? "good" : "warn"}`}>{result.units.consumed} RCU, {result.units.predicted} predicted</span>
+        <span class="chip num">{result.exact ? `${result.items.length - result.unexpected.length} of ${plural(result.expected.length, "expected item")}` : plural(result.items.length, "item")}</span>
+        <span class={`chip ${result.inOrder ? "good" : "bad"}`}>{result.inOrder ? "in order" : "not in order"}</span>
+        <span class="chip num">{plural(result.requests.length, "request")}, {plural(result.pages, "page")}</span>
+        <span class={`chip num ${same ? "good" : "warn"}`}>{result.units.consumed} RCU, {result.units.predicted} predicted</span>
         <span class="chip num">{milliseconds?.toFixed(0)} ms</span>
       </h2>
-      <p class="muted" style={{ padding: "8px 14px" }}>
-        {result.exact ? `Expected by attributes alone, from all ${count(result.looked)} items of the table.` : `The table is large: ${count(result.looked)} of its items were looked at, so only order and type are judged.`}
+      <p class="muted formline rowline">
+        {result.exact ? `Expected by attributes alone, from all ${plural(result.looked, "item")} of the table.` : `The table is large: ${count(result.looked)} of its items were looked at, so only order and type are judged.`}
+        <a class="btn small right" href={href(`table/${table}`, { pattern: pattern.id, values: JSON.stringify(given) })}>{result.right ? "Show in the table" : "See why, and repair"}</a>
       </p>
       <table class="plain">
-        <thead><tr><th scope="col">Expected</th><th scope="col">Got</th></tr></thead>
+        <thead><tr><th scope="col" class="r">#</th><th scope="col" />{shown.map((name) => <th scope="col" key={name}>{name}</th>)}<th scope="col">Key</th><th scope="col" class="r">Proof</th></tr></thead>
         <tbody>
-          {Array.from({ length: rows }, (_, at) => (
-            <tr key={at}>
-              <td class="mono">{expected[at] ?? ""}{expected[at] && !got.includes(expected[at]) && <span class="chip bad">missing</span>}</td>
-              <td class="mono">{got[at] && <button type="button" class="bare mono" onClick={() => open(result.got[at])}>{got[at]}</button>}{got[at] && result.exact && !expected.includes(got[at]) && <span class="chip bad">unexpected</span>}</td>
-            </tr>
-          ))}
+          {lines.slice(0, LINES_MAX).map((line) => {
+            const kind = line.item ? legend?.kind(line.item) : undefined;
+            const [colour, word] = VERDICTS[line.verdict];
+            return (
+              <tr key={keyText(line.key, keys)} class={line.verdict === "missing" || line.verdict === "unexpected" ? "differing" : ""}>
+                <td class="r muted num">{line.number ?? "–"}</td>
+                <td>{kind && <span class={`et k${kind.colour}`} title={kind.name}>{kind.letter}</span>}</td>
+                {shown.map((name) => <td key={name} class="mono nowrap">{line.item ? text(get(line.item, name), 60) : ""}</td>)}
+                <td class="mono wrapped"><a href={href(`table/${table}`, { pk: text(line.key[keys[0]], 2000) })} title={keys.map((name) => text(line.key[name], 400)).join(" / ")}>{keys.map((name) => text(line.key[name], 80)).join(" / ")}</a></td>
+                <td class="r"><span class={`chip ${colour}`}>{word}</span></td>
+              </tr>
+            );
+          })}
         </tbody>
       </table>
-      <details style={{ padding: "8px 14px" }}>
-        <summary>The requests</summary>
+      {lines.length > LINES_MAX && <p class="muted formline">The first {LINES_MAX} of {count(lines.length)} are shown.</p>}
+      <details class="formline">
+        <summary>The {result.requests.length === 1 ? "request" : "requests"}</summary>
         <span><Copied text={JSON.stringify(result.requests, null, 2)} /></span>
         <pre class="code" tabIndex={0}>{JSON.stringify(result.requests, null, 2)}</pre>
       </details>

@@ -6,14 +6,17 @@ import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { post } from "../door";
 import { Editor } from "../editor";
 import { count, money, plural } from "../format";
-import { Dialog, Failure, Lazy, Loading } from "../parts";
+import { Dialog, Failure, Loading } from "../parts";
 import { href, place } from "../place";
 import { session } from "../session";
 import { examples } from "../example";
 import { completions } from "./completion";
+import { Cost } from "./cost";
 import { Design } from "./design";
+import { Heat } from "./heat";
 import { Migration } from "./migration";
 import { Patterns } from "./patterns";
+import { Picture } from "./picture";
 import { type Finding, type ModelState, stateOf } from "./state";
 
 const TABS = [
@@ -49,7 +52,7 @@ export function ModelScreen({ name, tab, sub }: { name: string; tab: string; sub
           <a key={id} href={href(`model/${name}${id && `/${id}`}`)} aria-current={tab === id ? "page" : undefined}>{label}</a>
         ))}
       </nav>
-      {tab === "picture" ? <Lazy key="picture" load={() => import("./picture")} name="Picture" props={{ state }} /> : tab === "patterns" ? <Patterns state={state} chosen={sub} /> : tab === "design" ? <Design state={state} /> : tab === "heat" ? <Lazy key="heat" load={() => import("./heat")} name="Heat" props={{ state }} /> : tab === "cost" ? <Lazy key="cost" load={() => import("./cost")} name="Cost" props={{ state }} /> : tab === "migration" ? <Migration state={state} /> : <File state={state} />}
+      {tab === "picture" ? <Picture state={state} /> : tab === "patterns" ? <Patterns state={state} chosen={sub} /> : tab === "design" ? <Design state={state} /> : tab === "heat" ? <Heat state={state} /> : tab === "cost" ? <Cost state={state} /> : tab === "migration" ? <Migration state={state} /> : <File state={state} />}
       {state.theirs.value && <Conflict state={state} />}
     </>
   );

@@ -5,7 +5,7 @@ import { call, post } from "../door";
 import { bytes, clock, count, plural } from "../format";
 import { Dialog, Failure, Loading, Saving, useRepeat } from "../parts";
 import { adjust, href, place } from "../place";
-import { descriptions, describe, loadTables, say } from "../session";
+import { describe, descriptions, endpoint, loadTables, say } from "../session";
 import { type Item, text } from "../value";
 import { Summary } from "./diff";
 import type { TableState } from "./state";
@@ -68,7 +68,7 @@ function TurnOn({ state, onDone }: { state: TableState; onDone(): Promise<void> 
         <p>Recovery is off. When it is on, every change is kept for 35 days, and the table can be restored to any second: a slider shows the past, and what a restore would change.</p>
         {!state.readOnly && <span><button type="button" class="btn pri" onClick={() => void act()}>Turn recovery on</button></span>}
         {error ? <Failure error={error} /> : null}
-        <pre class="code" tabIndex={0} aria-label="A command to copy">{`aws dynamodb update-continuous-backups --endpoint-url ${location.origin} --table-name ${state.name} \\
+        <pre class="code" tabIndex={0} aria-label="A command to copy">{`aws dynamodb update-continuous-backups --endpoint-url ${endpoint()} --table-name ${state.name} \\
     --point-in-time-recovery-specification PointInTimeRecoveryEnabled=true`}</pre>
       </div>
     </section>
@@ -318,7 +318,7 @@ function BackupList({ state, backups, onDone }: { state: TableState; backups: an
       {!state.readOnly && (
         <div class="rowline formline">
           <input class="field mono" aria-label="Name of the backup" placeholder={suggestion} value={name} onInput={(event) => setName(event.currentTarget.value)} onKeyDown={(event) => event.key === "Enter" && void make()} />
-          <button type="button" class="btn" onClick={() => void make()}>Back up now</button>
+          <button type="button" class="btn" disabled={Boolean(state.whyNot("CreateBackup"))} title={state.whyNot("CreateBackup")} onClick={() => void make()}>Back up now</button>
           <span class="muted">All items as of this second, as files. Writes go on.</span>
         </div>
       )}

@@ -16,7 +16,8 @@ export function ChangeBar({ state }: { state: TableState }) {
   const changes = [...tray.values()];
   const attributes = changes.reduce((sum, change) => sum + (change.old && change.new ? changedNames(change).length : 1), 0);
   const invalid = [...state.invalid.value.values()];
-  const problem = invalid[0] ?? state.planError.value;
+  const needed = invalid.length ? "" : neededFor(state, changes);
+  const problem = invalid[0] ?? (needed ? "" : state.planError.value);
   const conflicts = state.conflicts.value;
   const parts = plan ? prices(plan) : [];
   const conditions = plan?.parts.flatMap((part) => part.condition) ?? [];
@@ -24,7 +25,7 @@ export function ChangeBar({ state }: { state: TableState }) {
     <section class="changes" aria-label="Changes">
       <div class="blk">
         <b>{changes.length === 0 ? "A value that can’t be written" : plural(attributes, "change")}{changes.length > 1 || attributes > 1 ? ` in ${plural(changes.length, "item")}` : ""}</b>
-        {problem ? <span class="warned" role="alert">{problem}</span> : <span title="It stays when you leave this page">{summary(state, changes)}</span>}
+        {needed ? <span role="status">{needed}</span> : problem ? <span class="warned" role="alert">{problem}</span> : <span title="It stays when you leave this page">{summary(state, changes)}</span>}
       </div>
       {conflicts.length > 0 ? (
         <div class="blk grow" role="alert">
@@ -34,7 +35,7 @@ export function ChangeBar({ state }: { state: TableState }) {
       ) : (
         <>
           <div class="blk num price">
-            <b>{plan?.total != null ? `${count(plan.total)} WCU` : problem ? "no price" : "…"}</b>
+            <b>{plan?.total != null ? `${count(plan.total)} WCU` : problem || needed ? "no price" : "…"}</b>
             <span>{parts.map((part) => `${part.name} ${count(part.units)}`).join(" · ")}</span>
           </div>
           <div class="blk grow condition">
@@ -56,6 +57,19 @@ export function ChangeBar({ state }: { state: TableState }) {
       {state.resolving.value && conflicts[0] && <Settle key={conflicts[0].key} state={state} conflict={conflicts[0]} left={conflicts.length} />}
     </section>
   );
+}
+
+// A new item that has just begun lacks what its key is made of: that is no mistake.
+function neededFor(state: TableState, changes: Change[]): string {
+  for (const { old, new: now, entity: name } of changes) {
+    if (old || !now) continue;
+    const entity = state.legend.value.kinds.find((one) => one.name === name)?.entity;
+    const parts = entity?.key.filter((key) => !get(now, key.attribute)).flatMap((key) => key.parts) ?? [];
+    const names = entity ? [...new Set(parts.flatMap((part) => part.attribute ?? []))] : state.primary.value;
+    const missing = names.filter((one) => !get(now, one));
+    if (missing.length) return `${name ?? "The new item"} needs ${missing.join(" and ")}${entity ? " for its key" : ", its key"}.`;
+  }
+  return "";
 }
 
 const called = (state: TableState, { old, new: now, entity }: Change): string => {

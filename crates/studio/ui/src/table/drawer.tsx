@@ -65,11 +65,11 @@ export function Drawer({ state }: { state: TableState }) {
         {!isNew && <ReadBy state={state} item={change.old!} />}
         {!state.readOnly && now && (
           <span class="right rowline">
-            <button type="button" class="btn small" onClick={() => state.add(now, entityOf(state, item)?.name)}>Duplicate</button>
+            <button type="button" class="btn small" disabled={Boolean(state.whyNot("PutItem"))} title={state.whyNot("PutItem")} onClick={() => state.add(now, entityOf(state, item)?.name)}>Duplicate</button>
             {isNew ? (
               <button type="button" class="btn small bad" onClick={() => state.discard(id)}>Discard</button>
             ) : (
-              <button type="button" class="btn small bad" onClick={() => state.remove([{ id, item: change.old! }])}>Delete the item</button>
+              <button type="button" class="btn small bad" disabled={Boolean(state.whyNot("DeleteItem"))} title={state.whyNot("DeleteItem")} onClick={() => state.remove([{ id, item: change.old! }])}>Delete the item</button>
             )}
           </span>
         )}
@@ -124,6 +124,11 @@ export function begin(entity: Entity): Item {
   );
 }
 
+const inKey = (entity: Entity, name: string): boolean => entity.key.some((key) => key.parts.some((part) => part.attribute === name));
+
+// What the key is made of comes first.
+const inOrder = (entity: Entity): Entity["attributes"] => [...entity.attributes].sort((one, other) => Number(inKey(entity, other.name)) - Number(inKey(entity, one.name)));
+
 // Keys of the table and of its indexes.
 function keysOf(state: TableState): string[] {
   const table = state.description.value!;
@@ -139,7 +144,7 @@ function ItemForm({ state, id, change, now }: { state: TableState; id: string; c
   const isMade = (name: string) => Boolean(entity) && (isNew ? !get(now, name) : !state.primary.value.includes(name)) && keysOf(state).includes(name) && !entity!.attributes.some((one) => one.name === name);
   const made = keysOf(state).filter(isMade).filter((name) => get(planned ?? now, name) || get(change.old, name) || isNew);
   const keys = state.primary.value.filter((name) => !made.includes(name));
-  const asked = isNew && change.entity ? (entity?.attributes ?? []) : [];
+  const asked = isNew && change.entity && entity ? inOrder(entity) : [];
   const others = [...new Set([...Object.keys(change.old ?? {}), ...Object.keys(now)])].filter((name) => !keys.includes(name) && !made.includes(name) && !asked.some((one) => one.name === name));
   const declared = (name: string) => entity?.attributes.find((one) => one.name === name);
   const form = {
@@ -157,7 +162,7 @@ function ItemForm({ state, id, change, now }: { state: TableState; id: string; c
       {keyFields.length > 0 && <h3>Key {!isNew && !state.readOnly && <span>a changed key is a deletion and a put</span>}</h3>}
       {keyFields.length > 0 && <Form {...form} fields={keyFields} />}
       {asked.length > 0 && <h3>The model asks for</h3>}
-      {asked.length > 0 && <Form {...form} fields={asked.map((one): Field => ({ name: one.name, type: one.stored as Type, values: one.values, note: one.values?.length ? one.values.join(", ") : one.type, isOptional: true }))} />}
+      {asked.length > 0 && <Form {...form} fields={asked.map((one): Field => ({ name: one.name, type: one.stored as Type, values: one.values, note: one.values?.length ? one.values.join(", ") : undefined, hint: inKey(entity!, one.name) ? `${one.type}, part of its key` : one.type, isOptional: true }))} />}
       <h3>{asked.length ? "Other attributes" : "Attributes"}</h3>
       <Form {...form} fields={others.sort((one, other) => Number(one.startsWith("_")) - Number(other.startsWith("_"))).map((name): Field => ({ name, values: declared(name)?.values }))} />
       {!state.readOnly && <MoreAttributes onAdd={(name, value) => state.set(id, change, [name], value)} />}

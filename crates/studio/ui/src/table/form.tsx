@@ -11,6 +11,8 @@ export interface Field {
   // What the field may be, to choose from.
   values?: string[];
   note?: string;
+  // Said in the field while it is empty.
+  hint?: string;
   // Whether the attribute goes when nothing is left of its text.
   isOptional?: boolean;
   // Keys keep their type and can't be removed.
@@ -165,7 +167,7 @@ function Scalar({ kind, value, was, label, field, readOnly, follows, onSet, onIn
       {isLong ? (
         <textarea {...shared} rows={Math.min(4, 1 + Math.ceil(current.length / 60))} value={current} onInput={(event) => onText(event.currentTarget.value)} />
       ) : (
-        <input {...shared} value={current} list={list} autocomplete="off" placeholder={kind === "B" ? "base64" : field?.type && !value ? "not there" : undefined} onInput={(event) => onText(event.currentTarget.value)} />
+        <input {...shared} value={current} list={list} autocomplete="off" placeholder={kind === "B" ? "base64" : field?.type && !value ? (field.hint ?? "not there") : undefined} onInput={(event) => onText(event.currentTarget.value)} />
       )}
       {list && <datalist id={list}>{field!.values!.map((one) => <option key={one} value={one} />)}</datalist>}
       {wrong ? <span class="why bad" role="alert">{wrong}</span> : follows ? <span class="why">→ {text(follows, 40)}, as the model’s writers do</span> : was ? <span class="why">was {text(was, 40) || "empty"}</span> : field?.note ? <span class="why">{field.note}</span> : null}

@@ -156,8 +156,9 @@ interface Busy {
   form: string | null;
 }
 const load = (one: Busy) => Math.max(one.read / LIMITS.read, one.write / LIMITS.write);
-// A key that met a limit asked for more than it got, whatever it used.
-const isHot = (one: Busy) => load(one) > 1 || one.refused + one.above > 0;
+// A key that met a limit asked for more than it got. One that uses little met a limit that it shares with others.
+const ALONE = 0.5;
+const isHot = (one: Busy) => load(one) > 1 || (one.refused + one.above > 0 && load(one) >= ALONE);
 // Room that is left when traffic grows.
 const HEADROOM = 0.7;
 
@@ -426,7 +427,7 @@ function BusyKey({ one, unit, state, on, hasModel, about }: { one: Busy; unit: U
         {one.range === null ? "not used yet" : `${about ? "about " : ""}${figure(one[unit])} of ${figure(LIMITS[unit])} ${SHORT[unit]}/s served in its busiest minute`}
         {one.expected ? ` · forecast ${figure(Math.max(...one.expected[unit]))}${one.expected.from.length ? `, from ${one.expected.from.slice(0, 3).map((from) => from.pattern).join(", ")}` : ""}` : one.form ? ` · a key of ${one.form}` : hasModel ? " · not in the model" : ""}
       </p>
-      {one.refused + one.above > 0 && <p class="warned num">It asked for more: {about ? "about " : ""}{[one.refused && `${figure(one.refused)} requests were refused`, one.above && `${figure(one.above)} were served that AWS would refuse`].filter(Boolean).join(", ")}.</p>}
+      {one.refused + one.above > 0 && <p class="warned num">{isHot(one) ? "It asked for more" : "It met a limit that it shares, of its table or of a partition"}: {about ? "about " : ""}{[one.refused && `${figure(one.refused)} requests were refused`, one.above && `${figure(one.above)} were served that AWS would refuse`].filter(Boolean).join(", ")}.</p>}
       {!shards && isHot(one) && (
         <div class="notice"><span><b>{Math.max(2, proposed)} shards</b> would bring it to {percent(load(one) / Math.max(2, proposed))}{one.refused > 0 && ", or more: what was refused is not in it"}. Add a part such as <code>#{"{"}shard(id, {Math.max(2, proposed)}){"}"}</code> to the key, and read all shards.</span></div>
       )}

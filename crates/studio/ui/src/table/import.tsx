@@ -14,9 +14,10 @@ import { CELL_TYPES, type ImportProgress, type Parsed, importAll, parseItems } f
 const FILE_BYTES_MAX = 50 * 2 ** 20;
 const DRAFTS_MAX = 100;
 const SHOWN = 5;
+const EXAMPLE = '{"id": "person-1", "age": 41}\n{"id": "person-2", "tags": {"$set": ["a", "b"]}}';
 const PROBLEMS_SHOWN = 20;
 
-export function Import({ state, onClose }: { state: TableState; onClose(): void }) {
+export function Import({ state, file: dropped, onClose }: { state: TableState; file?: File; onClose(): void }) {
   const [source, setSource] = useState("");
   const [file, setFile] = useState("");
   const [types, setTypes] = useState<Record<string, Type>>({});
@@ -40,6 +41,7 @@ export function Import({ state, onClose }: { state: TableState; onClose(): void 
     setFile(chosen.name);
     setSource(await chosen.text());
   };
+  useEffect(() => void take(dropped), []);
   const items = parsed?.items ?? [];
   const keyless = items.findIndex((item) => state.primary.value.some((name) => !get(item, name)));
   const run = async () => {
@@ -75,7 +77,7 @@ export function Import({ state, onClose }: { state: TableState; onClose(): void 
         <label class="btn">Choose a file<input type="file" class="gone" accept=".json,.jsonl,.ndjson,.csv,.txt" onChange={(event) => void take(event.currentTarget.files?.[0])} /></label>
         <span class="muted">{file || "or paste below: JSON, plain or DynamoDB’s, one item, a list or one a line; or CSV with a head"}</span>
       </div>
-      <textarea class="field" aria-label="Items as JSON or CSV" rows={8} value={source.length > 200_000 ? source.slice(0, 200_000) : source} readOnly={source.length > 200_000} spellcheck={false} onInput={(event) => (setFile(""), setDone(null), setSource(event.currentTarget.value))} />
+      <textarea class="field" aria-label="Items as JSON or CSV" rows={8} placeholder={EXAMPLE} value={source.length > 200_000 ? source.slice(0, 200_000) : source} readOnly={source.length > 200_000} spellcheck={false} onInput={(event) => (setFile(""), setDone(null), setSource(event.currentTarget.value))} />
       {parsed?.columns && (
         <div class="rowline" role="group" aria-label="Types of the columns">
           {parsed.columns.map((column) => (

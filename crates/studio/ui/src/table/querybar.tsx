@@ -2,7 +2,8 @@
 
 import { useState } from "preact/hooks";
 import { count, plural } from "../format";
-import { Code, Dialog, Expression, LANGUAGES, Lazy } from "../parts";
+import { Code, Dialog, Expression, LANGUAGES } from "../parts";
+import { PastRequests } from "../pastrequests";
 import { go, href } from "../place";
 import { type TableDescription, indexesOf, partitionNames, sortNames, typeOf } from "../session";
 import { type Attribute, type Step, TYPES, type Type, coerce, parse, text, type, typeSeen, typed } from "../value";
@@ -197,6 +198,7 @@ export function QueryBar({ state }: { state: TableState }) {
   const built = state.built.value;
   return (
     <section class="query" aria-label="Query" onKeyDown={(event) => event.key === "Enter" && (event.ctrlKey || event.metaKey || (event.target as Element).tagName === "INPUT") && (event.preventDefault(), run())}>
+      <div class="asking">
       <div class="pills">
         {patterns.length > 0 && (
           <span class="pill p">
@@ -282,11 +284,11 @@ export function QueryBar({ state }: { state: TableState }) {
             </button>
           </>
         )}
-        <span class="right" />
-        <button type="button" class="btn" onClick={() => setRemembering(true)}>History</button>
-        <button type="button" class="btn pri" onClick={run}>
-          Run query <kbd>Ctrl ↵</kbd>
-        </button>
+      </div>
+      <button type="button" class="btn" onClick={() => setRemembering(true)}>History</button>
+      <button type="button" class="btn pri" onClick={run}>
+        Run query <kbd>Ctrl ↵</kbd>
+      </button>
       </div>
       <div class="expr">
         {!pattern && <Unfinished parts={parts} />}
@@ -309,7 +311,7 @@ export function QueryBar({ state }: { state: TableState }) {
       </div>
       {remembering && (
         <Dialog title="Requests" onClose={() => setRemembering(false)} wide>
-          <Lazy load={() => import("../pastrequests")} name="PastRequests" props={{ current: built && !pattern ? { operation: built.operation, input: built.input } : undefined, onTake: (past: { operation: string; input: any }) => go(href("query", { table: state.name, json: "1", op: past.operation, request: JSON.stringify(past.input) })) }} />
+          <PastRequests current={built && !pattern ? { operation: built.operation, input: built.input } : undefined} onTake={(past) => go(href("query", { table: state.name, json: "1", op: past.operation, request: JSON.stringify(past.input) }))} />
         </Dialog>
       )}
       {code && built && (

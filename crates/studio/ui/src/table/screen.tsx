@@ -1,15 +1,17 @@
 // A table: its name, its pages, and the changes that wait to be written, which stay in view on all of them.
 
 import { useEffect, useMemo } from "preact/hooks";
+import { connected } from "../door";
 import { bytes, plural } from "../format";
 import { Failure, Lazy, Loading } from "../parts";
 import { href } from "../place";
-import { indexesOf, isOnDemand } from "../session";
+import { type Feature, indexesOf, isOnDemand, withheld } from "../session";
 import { ChangeBar } from "./changes";
 import { Items } from "./items";
 import { TableState } from "./state";
 import { Structure } from "./structure";
 
+const operate = () => import("../bundles/operate");
 const TABS = [
   ["", "Items"],
   ["structure", "Structure"],
@@ -38,7 +40,7 @@ export function TableScreen({ name, tab }: { name: string; tab: string }) {
       <div class="tablehead">
         <h1>{name}</h1>
         <nav class="tabs" aria-label="Table">
-          {TABS.map(([id, label]) => (
+          {TABS.filter(([id]) => !connected.value || !withheld(id as Feature)).map(([id, label]) => (
             <a key={id} href={href(`table/${name}${id && `/${id}`}`)} aria-current={tab === id ? "page" : undefined}>{label}</a>
           ))}
         </nav>
@@ -57,17 +59,17 @@ export function TableScreen({ name, tab }: { name: string; tab: string }) {
       ) : tab === "structure" ? (
         <Structure state={state} />
       ) : tab === "heat" ? (
-        <Lazy key="heat" load={() => import("./heat")} name="Heat" props={{ state }} />
+        <Lazy key="heat" load={operate} name="Heat" props={{ state }} />
       ) : tab === "capacity" ? (
-        <Lazy key="capacity" load={() => import("./capacity")} name="Capacity" props={{ state }} />
+        <Lazy key="capacity" load={operate} name="Capacity" props={{ state }} />
       ) : tab === "learn" ? (
-        <Lazy key="learn" load={() => import("./learn")} name="Learn" props={{ state }} />
+        <Lazy key="learn" load={operate} name="Learn" props={{ state }} />
       ) : tab === "stream" ? (
-        <Lazy key="stream" load={() => import("./stream")} name="StreamTail" props={{ state }} />
+        <Lazy key="stream" load={operate} name="StreamTail" props={{ state }} />
       ) : tab === "backups" ? (
-        <Lazy key="backups" load={() => import("./backups")} name="Backups" props={{ state }} />
+        <Lazy key="backups" load={operate} name="Backups" props={{ state }} />
       ) : tab === "regions" ? (
-        <Lazy key="regions" load={() => import("./regions")} name="Regions" props={{ state }} />
+        <Lazy key="regions" load={operate} name="Regions" props={{ state }} />
       ) : (
         <div class="page"><p>There is no such page. <a href={href(`table/${name}`)}>The items of {name}</a></p></div>
       )}

@@ -5,7 +5,7 @@ import { Refused, call, post } from "../door";
 import { record } from "../history";
 import { type Pattern, TableLegend, filesLoaded, loadFiles, modelOf } from "../legend";
 import { adjust, place } from "../place";
-import { type IndexDescription, type TableDescription, describe, indexesOf, keyNames, partitionNames, say, session, sortNames, typeOf } from "../session";
+import { type IndexDescription, type TableDescription, describe, indexesOf, keyNames, partitionNames, say, sortNames, typeOf, whyNot, WRITES } from "../session";
 import { type Attribute, type Item, type Step, get, only, placed, same, text } from "../value";
 import { layoutOf } from "./columns";
 import { type Conflict, conflictsOf } from "./conflict";
@@ -13,6 +13,8 @@ import { type Change, type Draft, draftOf, freshId, keep } from "./drafts";
 import { Pane } from "./pane";
 import { type Parts, complete, noParts } from "./parts";
 import { type Plan, planOf, planned } from "./plan";
+import { compareCells, merged } from "./order";
+import { unitsMax } from "./readlimit";
 import { type Row, columnsOf, keyText, rowsOf } from "./rows";
 import { type Page, Walk, segments } from "./walk";
 
@@ -253,8 +255,8 @@ export class TableState {
     if (!table || !(await this.build())) return;
     const { operation, input } = this.built.value;
     const source: any = this.source.value;
-    const total = operation === "Scan" ? segments(source.ItemCount ?? table.ItemCount ?? 0) : 1;
-    const walk = new Walk({ operation, input }, total);
+    const total = operation === "Scan" ? segments(source.ItemCount ?? table.ItemCount ?? 0, Boolean(input.FilterExpression)) : 1;
+    const walk = new Walk({ operation, input }, total, unitsMax);
     this.openWalk(walk);
     this.patternResult.value = null;
     this.writePlace();
@@ -405,8 +407,11 @@ export class TableState {
 
   // --- changing
 
+  whyNot = (...operations: string[]): string | undefined => whyNot(this.name, ...operations);
+
+  // Whether no item of it can be changed.
   get readOnly() {
-    return Boolean(session.value?.readOnly);
+    return this.whyNot(...WRITES) !== undefined;
   }
 
   private keep(draft: Draft) {
@@ -418,7 +423,7 @@ export class TableState {
 
   // Several at once, so that the address of a draft is asked for once. False if there are too many.
   changeAll(changes: [id: string, change: Change][]): boolean {
-    if (this.readOnly) return say("This studio is read-only."), false;
+    if (this.readOnly) return say(this.whyNot(...WRITES)!), false;
     const tray = new Map(this.tray.value);
     for (const [id, { old, new: now, entity }] of changes) {
       const before = tray.get(id)?.old ?? old;
@@ -517,6 +522,7 @@ export class TableState {
     }
     if (!done.length) return;
     this.remember(done, units);
+    if (this.patternResult.value?.hidden?.length) void this.runPattern();
     void describe(this.name).then((table) => (this.description.value = table), () => undefined);
     const agreed = Math.abs(units - plan.total!) < 1e-9;
     if (done.length === plan.changes.size) say(`Written: ${this.written.value[0].what}. ${units} WCU${agreed ? ", as predicted" : `; ${plan.total} were predicted`}.`);
@@ -620,24 +626,6 @@ function readJson(written: string | null): any {
   } catch {
     return null;
   }
-}
-
-// Requests on several shards come one after the other; the reader merges them by the pattern's order.
-function merged(items: Item[], pattern: Pattern, requests: number): Item[] {
-  const order = pattern.read?.order ?? [];
-  if (requests < 2 || !order.length) return items;
-  const compare = (one: Item, other: Item) => order.reduce((found, by) => found || (by.descending ? -1 : 1) * compareCells(get(one, by.attribute), get(other, by.attribute)), 0);
-  const sorted = [...items].sort(compare);
-  return pattern.read?.limit ? sorted.slice(0, pattern.read.limit) : sorted;
-}
-
-function compareCells(one: Attribute | number | undefined, other: Attribute | number | undefined): number {
-  if (typeof one === "number" && typeof other === "number") return one - other;
-  const [a, b] = [one as Attribute | undefined, other as Attribute | undefined];
-  if (!a || !b) return a ? -1 : b ? 1 : 0;
-  if ("N" in a && "N" in b) return Number(a.N) - Number(b.N);
-  const [left, right] = [text(a, 400), text(b, 400)];
-  return left < right ? -1 : left > right ? 1 : 0;
 }
 
 function describeChange(items: Change[], primary: string[]): string {

@@ -5,7 +5,7 @@ import { call, post } from "../door";
 import { bytes, count } from "../format";
 import { Copied, Dialog, Failure, useRepeat } from "../parts";
 import { go, href } from "../place";
-import { type IndexDescription, describe, indexesOf, isOnDemand, keyNames, loadTables, say, typeOf } from "../session";
+import { type IndexDescription, describe, indexesOf, isOnDemand, keyNames, loadTables, say, session, typeOf } from "../session";
 import type { TableState } from "./state";
 
 export function Structure({ state }: { state: TableState }) {
@@ -41,7 +41,7 @@ export function Structure({ state }: { state: TableState }) {
             </table>
           </section>
           <section class="panel" aria-label="Indexes">
-            <h2>Indexes {!state.readOnly && <span class="right"><button type="button" class="btn small" disabled={busy} onClick={() => setAdding(true)}>Add an index</button></span>}</h2>
+            <h2>Indexes {!session.value?.readOnly && <span class="right"><button type="button" class="btn small" disabled={busy || Boolean(state.whyNot("UpdateTable"))} title={state.whyNot("UpdateTable")} onClick={() => setAdding(true)}>Add an index</button></span>}</h2>
             {indexesOf(table).length === 0 ? (
               <p class="muted" style={{ padding: "14px" }}>None. An index can be added while the table is in use.</p>
             ) : (
@@ -81,7 +81,7 @@ export function Structure({ state }: { state: TableState }) {
             </table>
           </section>
           <TimeToLive state={state} />
-          {!state.readOnly && <span><button type="button" class="btn bad" onClick={() => setDeleting(true)}>Delete the table</button></span>}
+          {!session.value?.readOnly && <span><button type="button" class="btn bad" disabled={Boolean(state.whyNot("DeleteTable"))} title={state.whyNot("DeleteTable")} onClick={() => setDeleting(true)}>Delete the table</button></span>}
         </div>
       </div>
       {adding && <NewIndex state={state} onClose={() => setAdding(false)} />}
@@ -183,10 +183,10 @@ function TimeToLive({ state }: { state: TableState }) {
         ) : (
           <p class="muted">Name an attribute that holds a time, as a number in seconds since 1970. Items are deleted after it, for free.</p>
         )}
-        {!state.readOnly && (
+        {!session.value?.readOnly && (
           <div class="rowline">
             {!isOn && <input class="field mono" aria-label="Attribute with the time" placeholder="expiresAt" value={attribute} onInput={(event) => setAttribute(event.currentTarget.value)} style={{ width: "16ch" }} />}
-            <button type="button" class="btn" disabled={!isOn && !attribute} onClick={() => void act()}>{isOn ? "Turn it off" : "Turn it on"}</button>
+            <button type="button" class="btn" disabled={(!isOn && !attribute) || Boolean(state.whyNot("UpdateTimeToLive"))} title={state.whyNot("UpdateTimeToLive")} onClick={() => void act()}>{isOn ? "Turn it off" : "Turn it on"}</button>
           </div>
         )}
         {error ? <Failure error={error} /> : null}

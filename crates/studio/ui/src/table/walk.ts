@@ -3,7 +3,7 @@
 // A read goes on until the view is full or the end is reached, over as many requests as that takes, and says how much it
 // has examined. It can be stopped between two requests and continued. Pages are dropped where the reader came from, so
 // that memory does not grow with the table; a page that is dropped leaves its start behind, and is read again when the
-// reader comes back.
+// reader comes back. Where reads cost money, a read ends at a limit of units.
 
 import { batch, computed, signal } from "@preact/signals";
 import { call } from "../door";
@@ -13,6 +13,11 @@ export const PAGE_ITEMS = 200;
 const HELD_MAX = 4000;
 // Requests with a filter examine more, since most of what they examine is dropped.
 const FILTERED_ITEMS = 2000;
+// So do those of a filter that few items pass.
+const SPARSE_ITEMS = 8000;
+const SPARSE_SHARE = 0.05;
+// A filtered read goes through everything, so its segments are larger than a page.
+const FILTERED_PER_SEGMENT = 32;
 const SEGMENTS_MAX = 4096;
 const PLACES_NOTED_MAX = 500;
 
@@ -35,10 +40,11 @@ export interface Page {
 }
 
 // How a read ended, or that it has not.
-export type End = "reading" | "full" | "limit" | "stopped" | "failed" | "complete";
+export type End = "reading" | "full" | "limit" | "spent" | "stopped" | "failed" | "complete";
 
 // As many segments as make each hold about a page.
-export function segments(items: number): number {
+export function segments(all: number, isFiltered = false): number {
+  const items = isFiltered ? all / FILTERED_PER_SEGMENT : all;
   let count = 1;
   while (count < SEGMENTS_MAX && items / count > 4 * PAGE_ITEMS) count *= 2;
   return count;
@@ -65,11 +71,15 @@ export class Walk {
   change: (apply: () => void, stays: Item | undefined) => void = (apply) => apply();
   private generation = 0;
   private isStopping = false;
+  // Units at which the read ends that is under way.
+  private mayUse = Infinity;
   private abort = new AbortController();
 
   constructor(
     readonly request: Request,
     readonly total: number = 1,
+    // How many read units one read may use, where they cost money.
+    readonly unitsMax: () => number = () => Infinity,
   ) {}
 
   // Items that were read elsewhere, in their order.
@@ -158,6 +168,7 @@ export class Walk {
     const generation = ++this.generation;
     const isLatest = () => generation === this.generation;
     this.isStopping = false;
+    this.mayUse = this.units.peek() + this.unitsMax();
     batch(() => ((this.end.value = "reading"), (this.error.value = null)));
     const began = performance.now();
     try {
@@ -173,6 +184,7 @@ export class Walk {
   private ended(): End {
     if (!this.hasNext) return "complete";
     if (this.request.input.Limit) return "limit";
+    if (this.units.value >= this.mayUse) return "spent";
     return this.pages.value.at(-1)!.items.length >= PAGE_ITEMS ? "full" : "stopped";
   }
 
@@ -189,7 +201,7 @@ export class Walk {
       // Most requests with a filter find nothing: the rows stay as they are.
       if (items.length || !next || held.length === this.pages.value.length) this.show([...held, grown]);
       else this.pages.value.at(-1)!.next = next;
-    } while (grown.next && grown.items.length < PAGE_ITEMS && !this.isStopping && !this.request.input.Limit);
+    } while (grown.next && grown.items.length < PAGE_ITEMS && !this.isStopping && this.units.peek() < this.mayUse && !this.request.input.Limit);
   }
 
   private show(pages: Page[]) {
@@ -251,7 +263,7 @@ export class Walk {
       operation,
       {
         ...input,
-        Limit: input.Limit ?? (this.isFiltered ? FILTERED_ITEMS : PAGE_ITEMS),
+        Limit: input.Limit ?? this.pageLimit(),
         ReturnConsumedCapacity: "INDEXES",
         ...(segmented && { Segment: cursor.segment, TotalSegments: this.total }),
         ...(cursor.from && { ExclusiveStartKey: cursor.from }),
@@ -264,6 +276,11 @@ export class Walk {
     this.units.value += answer.ConsumedCapacity?.CapacityUnits ?? 0;
     this.note(cursor, next);
     return { items: answer.Items ?? [], next, examined: answer.ScannedCount ?? 0 };
+  }
+
+  private pageLimit(): number {
+    if (!this.isFiltered) return PAGE_ITEMS;
+    return this.examined.value > 0 && this.found.value < SPARSE_SHARE * this.examined.value ? SPARSE_ITEMS : FILTERED_ITEMS;
   }
 
   private count(found: number, examined: number) {
