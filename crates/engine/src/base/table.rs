@@ -616,6 +616,11 @@ impl Table {
         numbers.max().expect("a table has a space") + 1
     }
 
+    /// Whether it keeps its log for a copy.
+    pub fn is_held_for(&self, target: &str) -> bool {
+        self.copies.iter().any(|copy| copy.target == target)
+    }
+
     /// Whether anything reads its changes.
     fn needs_log(&self) -> bool {
         // A member that is being copied has nothing of its own to record.
