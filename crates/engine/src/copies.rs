@@ -7,6 +7,7 @@
 //! | how does it become a table again? | `restore.rs` |
 //! | how does it become files? | `backup.rs`, `export.rs` |
 //! | how do files become a table, or items of one? | `import.rs`, `bulk_put.rs`, both on `loading.rs` |
+//! | who keeps the log of the table in the meantime? | `holds.rs` |
 //! | where are the files? | `places.rs`; their formats are the `transfer` crate's |
 //! | what is known of a copy, also of one that failed? | `records.rs`, `transfer_record.rs`, `failures.rs` |
 //!
@@ -20,6 +21,7 @@ pub mod bulk_put;
 pub mod difference;
 pub mod export;
 pub mod failures;
+pub mod holds;
 pub mod import;
 pub mod loading;
 pub mod past;

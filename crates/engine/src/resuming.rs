@@ -129,6 +129,9 @@ impl Job for TakeUp {
         let before = std::mem::take(&mut *self.missing.lock());
         let mut missing = Missing::since(&self.regions.background, before);
         start_missing(&self.regions, &mut missing).await?;
+        for table in self.regions.catalog.all() {
+            self.regions.give_up_holds(&table, &mut missing).await?;
+        }
         *self.missing.lock() = missing.found();
         Ok(())
     }

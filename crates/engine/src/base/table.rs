@@ -621,6 +621,11 @@ impl Table {
         numbers.max().expect("a table has a space") + 1
     }
 
+    /// Whether it keeps its log for a copy.
+    pub fn is_held_for(&self, target: &str) -> bool {
+        self.copies.iter().any(|copy| copy.target == target)
+    }
+
     /// Whether anything reads the changes of its rows, in this Region or through a strong replica.
     fn needs_log(&self) -> bool {
         let mut others = self.strong.iter().flat_map(|strong| &strong.replicas);

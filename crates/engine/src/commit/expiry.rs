@@ -266,6 +266,10 @@ impl filling::Fill for ExpiryFill {
         is_same.then_some(table)
     }
 
+    fn item(&self, table: &Table, position: &Position, _: Bytes) -> Result<Key, StoreError> {
+        Ok(Key { space: table.space(), position: item_position(&position.sort)? })
+    }
+
     fn row(&self, table: &Table, position: &Position, item: &Item) -> Option<filling::Row> {
         // Expiry costs nothing.
         entry(table, position, Some(item.as_ref())).map(|key| filling::Row {

@@ -13,11 +13,11 @@ use transfer::{ExportWriter, Format, Summary};
 
 use crate::Namespace;
 use crate::background::Job;
-use crate::base::table::{Copying, Table, TableState};
+use crate::base::table::{Table, TableState};
 use crate::copies::Copies;
 use crate::copies::past::Past;
 use crate::copies::records::{self, Record};
-use crate::copies::{failures, places, restore};
+use crate::copies::{failures, holds, places};
 use crate::tables::catalog::LiveTable;
 
 /// How long the backup of a deleted table is kept.
@@ -102,7 +102,7 @@ impl Job for BackUp {
             let cleared = self.copies.catalog.clear(overlay).await;
             copied.and(cleared)?;
         }
-        restore::release(&self.copies, &source, arn).await?;
+        holds::release(&self.copies, &source, arn).await?;
         if source.state == TableState::Deleting {
             self.copies.state_change(&source).finish().await?;
         }
@@ -140,7 +140,7 @@ impl BackUp {
         records::remove::<Backup>(&*self.copies.store, &table.namespace, arn).await?;
         remove_files(&self.copies, arn).await;
         match self.source() {
-            Some(source) => restore::release(&self.copies, &source, arn).await,
+            Some(source) => holds::release(&self.copies, &source, arn).await,
             None => Ok(()),
         }
     }
@@ -191,35 +191,5 @@ pub async fn remove_files(copies: &Copies, arn: &str) {
     let removed = async { copies.backups_place()?.delete_all(&export::folder(None, arn)?).await };
     if let Err(error) = removed.await {
         tracing::warn!(%error, backup = arn, "files of a backup were not removed");
-    }
-}
-
-impl Copies {
-    /// Keeps the log of a table from now on for a copy, and returns the moment of the copy: every change after
-    /// it is in the log. None if the table is gone.
-    pub(crate) async fn hold_log(&self, table: &LiveTable, target: &str) -> Result<Option<u64>, StoreError> {
-        let from_us = self.clock.now_us(&*self.environment);
-        match self.hold_log_from(table, target, from_us).await? {
-            Some(table) => self.cut(&table).await.map(Some),
-            None => Ok(None),
-        }
-    }
-
-    /// Keeps the log of a table from a time on for a copy. None if the table is gone.
-    pub(crate) async fn hold_log_from(
-        &self,
-        table: &LiveTable,
-        target: &str,
-        from_us: u64,
-    ) -> Result<Option<Arc<LiveTable>>, StoreError> {
-        let (target, shards) = (target.to_owned(), self.stream_shards);
-        let hold = move |table: &Table, unused, now_us| {
-            let mut table = table.clone();
-            table.copies.push(Copying { target: target.clone(), from_us });
-            table.settle_log(shards, unused, now_us);
-            Ok::<_, std::convert::Infallible>(table)
-        };
-        let held = self.change_between_writes(table, hold).await?;
-        Ok(held.and_then(Result::ok))
     }
 }

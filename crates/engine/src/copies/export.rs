@@ -23,7 +23,7 @@ use crate::background::Job;
 use crate::copies::Copies;
 use crate::copies::past::Past;
 use crate::copies::transfer_record::{Transfer, TransferFailure, TransferRecord};
-use crate::copies::{places, restore};
+use crate::copies::{holds, places};
 use crate::log::record::ChangeRecord;
 use crate::tables::catalog::LiveTable;
 
@@ -40,6 +40,17 @@ pub struct ExportTimes {
     pub time_us: u64,
     /// The beginning of an incremental export.
     pub from_us: Option<u64>,
+    /// The files are there, and the table's log may no longer be kept for them.
+    #[serde(default)]
+    pub written: Option<Written>,
+}
+
+/// The files of an export.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Written {
+    manifest_key: String,
+    item_count: u64,
+    size_bytes: u64,
 }
 
 impl Transfer for ExportTimes {
@@ -118,28 +129,38 @@ impl Job for ExportTable {
 
     async fn run(&self) -> Result<(), StoreError> {
         let ExportRecord { namespace, arn, table, table_id, .. } = &self.record;
+        let Some(stored) = self.record.stored(&*self.copies.store).await? else { return Ok(()) };
         let source = self.copies.catalog.find(namespace, table).filter(|found| found.id == *table_id);
-        let Some(source) = source else { return self.fail("TableNotFound", "The table was deleted").await };
-        let written = match self.write(&source).await {
-            Err(Failed::Store(error)) => return Err(error),
-            // There may be room later.
-            Err(Failed::Place(error @ PlaceError::NoRoom { .. })) => return Err(places::unavailable(error)),
-            Err(Failed::Place(error)) => Err(error),
-            Ok(written) => Ok(written),
+        let written = match (stored.details.written, &source) {
+            (Some(written), _) => written,
+            (None, None) => return self.fail("TableNotFound", "The table was deleted").await,
+            (None, Some(source)) => match self.write(source).await {
+                Ok(written) => self.keep(written).await?,
+                Err(Failed::Store(error)) => return Err(error),
+                // There may be room later.
+                Err(Failed::Place(error @ PlaceError::NoRoom { .. })) => {
+                    return Err(places::unavailable(error));
+                }
+                Err(Failed::Place(error)) => {
+                    self.fail(places::failure_code(&error), &error.to_string()).await?;
+                    return holds::release(&self.copies, source, arn).await;
+                }
+            },
         };
-        restore::release(&self.copies, &source, arn).await?;
-        match written {
-            Ok((completed, size_bytes)) => self.complete(completed, size_bytes).await,
-            Err(error) => self.fail(places::failure_code(&error), &error.to_string()).await,
+        // A client that sees the export COMPLETED can delete the table, too.
+        if let Some(source) = source {
+            holds::release(&self.copies, &source, arn).await?;
         }
+        self.complete(written).await
     }
 
     async fn gave_up(&self, reason: &StoreError) -> Result<(), StoreError> {
         let ExportRecord { namespace, arn, table, .. } = &self.record;
-        if let Some(source) = self.copies.catalog.find(namespace, table) {
-            restore::release(&self.copies, &source, arn).await?;
+        self.fail("UNKNOWN", &reason.to_string()).await?;
+        match self.copies.catalog.find(namespace, table) {
+            Some(source) => holds::release(&self.copies, &source, arn).await,
+            None => Ok(()),
         }
-        self.fail("UNKNOWN", &reason.to_string()).await
     }
 }
 
@@ -163,7 +184,7 @@ impl From<StoreError> for Failed {
 
 impl ExportTable {
     /// Writes the files. If that fails, it leaves no data files.
-    async fn write(&self, source: &Arc<LiveTable>) -> Result<(Completed, u64), Failed> {
+    async fn write(&self, source: &Arc<LiveTable>) -> Result<Written, Failed> {
         let bucket = self.copies.bucket(&self.request.s3_bucket).await?;
         let format = match self.request.export_format {
             Some(ExportFormat::Ion) => Format::Ion,
@@ -180,11 +201,12 @@ impl ExportTable {
             Ok(size_bytes) => {
                 self.copies.catalog.clear(scratch).await?;
                 let completed = writer.finish(self.copies.environment.now_ms(), size_bytes).await?;
-                Ok((completed, size_bytes))
+                let Completed { manifest_key, item_count, .. } = completed;
+                Ok(Written { manifest_key, item_count, size_bytes })
             }
             Err(failed) => {
-                writer.discard().await?;
                 self.copies.catalog.clear(scratch).await?;
+                writer.discard().await?;
                 Err(failed)
             }
         }
@@ -352,7 +374,14 @@ impl ExportTable {
         }
     }
 
-    async fn complete(&self, completed: Completed, size_bytes: u64) -> Result<(), StoreError> {
+    /// Keeps that the files are there.
+    async fn keep(&self, written: Written) -> Result<Written, StoreError> {
+        let keep = |record: &mut ExportRecord| record.details.written = Some(written.clone());
+        self.record.change(&*self.copies.store, keep).await?;
+        Ok(written)
+    }
+
+    async fn complete(&self, written: Written) -> Result<(), StoreError> {
         /// What an incremental export is billed for at least.
         const INCREMENTAL_BYTES_MIN: u64 = 10_000_000;
         let least = if self.record.details.from_us.is_some() { INCREMENTAL_BYTES_MIN } else { 0 };
@@ -361,9 +390,9 @@ impl ExportTable {
             .describe(&*self.copies.store, move |description| {
                 description.export_status = Some(ExportStatus::Completed);
                 description.end_time = Some(now_ms as f64 / 1000.0);
-                description.export_manifest = Some(completed.manifest_key.clone());
-                description.item_count = Some(completed.item_count as i64);
-                description.billed_size_bytes = Some(size_bytes.max(least) as i64);
+                description.export_manifest = Some(written.manifest_key.clone());
+                description.item_count = Some(written.item_count as i64);
+                description.billed_size_bytes = Some(written.size_bytes.max(least) as i64);
             })
             .await
     }

@@ -35,9 +35,14 @@ const LOG_BYTES_MAX: usize = 1 << 20;
 /// An import as it is stored.
 pub type ImportRecord = TransferRecord<ImportDetails>;
 
-/// Imports have nothing beside what all transfers have.
+/// How far an import is.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub struct ImportDetails {}
+pub struct ImportDetails {
+    /// All items were put, and the description has their counts. What is left is to make the table ACTIVE and to say so:
+    /// clients may have written to the table since, or deleted it.
+    #[serde(default)]
+    pub is_loaded: bool,
+}
 
 impl Transfer for ImportDetails {
     const KIND: &'static str = "import";
@@ -113,37 +118,63 @@ impl Job for ImportJob {
     }
 
     async fn run(&self) -> Result<(), StoreError> {
+        let Some(stored) = self.record.stored(&*self.copies.store).await? else { return Ok(()) };
+        if !stored.details.is_loaded && !self.load().await? {
+            return Ok(());
+        }
+        if let Some(table) = self.own_table() {
+            restore::finish(&self.copies, &table).await?;
+        }
+        self.end().await
+    }
+
+    async fn gave_up(&self, reason: &StoreError) -> Result<(), StoreError> {
+        self.abandon("UNKNOWN", &reason.to_string()).await
+    }
+}
+
+impl ImportJob {
+    /// Puts all items. False if the import has failed.
+    async fn load(&self) -> Result<bool, StoreError> {
+        let failed = |ended: Result<(), StoreError>| ended.map(|()| false);
         let mut objects = match self.open().await {
             Ok(objects) => objects,
-            Err(error) => return self.fail(places::failure_code(&error), &error.to_string()).await,
+            Err(error) => {
+                return failed(self.abandon(places::failure_code(&error), &error.to_string()).await);
+            }
         };
         let Some(table) = self.table().await? else {
             let message = format!("Table already exists: {}", self.record.table);
-            return self.fail("TableAlreadyExists", &message).await;
+            return failed(self.fail("TableAlreadyExists", &message).await);
         };
         let mut load = Load::new(&self.copies, table, ErrorLog { job: self, log: String::new() });
         match load.put_all(&mut objects).await {
             Ok(()) => {}
             Err(LoadStop::Store(error)) => return Err(error),
             Err(LoadStop::TableGone | LoadStop::Ended) => {
-                return self.fail("TableNotFound", "The table was deleted in the meantime").await;
+                return failed(self.fail("TableNotFound", "The table was deleted in the meantime").await);
             }
         }
-        let Load { table, counts, loader, .. } = load;
-        restore::finish(&self.copies, &table).await?;
-        self.keep_log(loader.log).await;
-        self.end(counts).await
+        self.keep_log(load.loader.log).await;
+        let loaded = |record: &mut ImportRecord| record.details.is_loaded = true;
+        self.record.change(&*self.copies.store, loaded).await?;
+        Ok(true)
     }
 
-    async fn gave_up(&self, reason: &StoreError) -> Result<(), StoreError> {
-        if let Some(table) = self.table().await? {
+    /// The table that this import has made, until it is ACTIVE.
+    fn own_table(&self) -> Option<Arc<LiveTable>> {
+        let ImportRecord { namespace, arn, table, .. } = &self.record;
+        self.copies.catalog.find(namespace, table).filter(|found| found.import.as_ref() == Some(arn))
+    }
+
+    /// Ends the import as failed, without its table.
+    async fn abandon(&self, code: &str, message: &str) -> Result<(), StoreError> {
+        if let Some(table) = self.own_table() {
             restore::abandon(&self.copies, &table).await?;
         }
-        self.fail("UNKNOWN", &reason.to_string()).await
+        self.fail(code, message).await
     }
-}
 
-impl ImportJob {
     async fn open(&self) -> Result<Import, PlaceError> {
         let source = &self.request.s3_bucket_source;
         let format = match self.request.input_format {
@@ -172,8 +203,8 @@ impl ImportJob {
     /// The table to be filled, made if it is not there yet; none if the name is taken.
     async fn table(&self) -> Result<Option<Arc<LiveTable>>, StoreError> {
         let ImportRecord { namespace, arn, table, .. } = &self.record;
-        if let Some(found) = self.copies.catalog.find(namespace, table) {
-            return Ok((found.import.as_ref() == Some(arn)).then_some(found));
+        if self.copies.catalog.find(namespace, table).is_some() {
+            return Ok(self.own_table());
         }
         let (home, arn, new) = (namespace.clone(), arn.clone(), self.new.clone());
         let (id, now_ms) = (self.table_id.clone(), self.copies.environment.now_ms());
@@ -207,7 +238,7 @@ impl ImportJob {
         }
     }
 
-    async fn end(&self, counts: LoadCounts) -> Result<(), StoreError> {
+    async fn end(&self) -> Result<(), StoreError> {
         const MESSAGE: &str = "Some of the items failed validation checks and were not imported. Please check \
                                CloudWatch error logs for more details.";
         let end_time = self.copies.environment.now_ms() as f64 / 1000.0;
@@ -215,10 +246,9 @@ impl ImportJob {
         let failure = TransferFailure { code, message, end_time };
         self.record
             .describe(&*self.copies.store, move |description| {
-                show(description, counts);
                 description.end_time = Some(end_time);
                 description.import_status = Some(ImportStatus::Completed);
-                if counts.errors > 0 {
+                if description.error_count.unwrap_or_default() > 0 {
                     ImportDetails::fail(description, &failure);
                 }
             })

@@ -6,7 +6,7 @@ use std::ops::{Bound, ControlFlow};
 use bytes::Bytes;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use store::{Consistency, Direction, Position, Range, Store, StoreError, WriteSet};
+use store::{Consistency, Direction, Key, Position, Range, Store, StoreError, WriteSet};
 
 use crate::Namespace;
 use crate::base::space;
@@ -21,10 +21,14 @@ pub trait Record: Serialize + DeserializeOwned + Send {
     fn arn(&self) -> &str;
 }
 
+/// Where a record is stored.
+pub fn key<R: Record>(record: &R) -> Key {
+    space::record_key(record.namespace(), R::KIND, record.arn())
+}
+
 /// Stores a record, new or changed.
 pub async fn put<R: Record + Sync>(store: &dyn Store, record: &R) -> Result<(), StoreError> {
-    let key = space::record_key(record.namespace(), R::KIND, record.arn());
-    let row = encode(record);
+    let (key, row) = (key(record), encode(record));
     let mut decide =
         |_: &[Option<Bytes>]| WriteSet { puts: vec![(key.clone(), row.clone())], ..WriteSet::default() };
     store.update(std::slice::from_ref(&key), &mut decide).await
@@ -106,7 +110,8 @@ async fn scan<R: Record>(store: &dyn Store, range: &Range) -> Result<Vec<R>, Sto
     found.into_iter().collect()
 }
 
-fn encode(record: &impl Serialize) -> Bytes {
+/// The row of a record.
+pub fn encode(record: &impl Serialize) -> Bytes {
     Bytes::from(serde_json::to_vec(record).expect("records have only text and numbers"))
 }
 

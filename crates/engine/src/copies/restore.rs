@@ -19,7 +19,7 @@ use crate::commit::{self, Change, Failure, Plan, WriteError};
 use crate::copies::Copies;
 use crate::copies::backup::Backup;
 use crate::copies::past::Past;
-use crate::copies::{failures, places, records};
+use crate::copies::{failures, holds, places, records};
 use crate::tables::catalog::LiveTable;
 
 /// Items that one commit writes: few, so that it is never too large for a store.
@@ -58,12 +58,15 @@ impl Job for RestoreTable {
         let Some(source) = self.source() else {
             return self.fail(&format!("{} is gone", self.restore.source_table_arn)).await;
         };
+        if !source.is_held_for(&target.arn()) {
+            return self.fail("the restore took too long to begin").await;
+        }
         let overlay = self.copies.catalog.scratch_space().await?;
         let copied = self.copy(&source, &target, overlay).await;
         let cleared = self.copies.catalog.clear(overlay).await;
         copied.and(cleared)?;
         finish(&self.copies, &target).await?;
-        release(&self.copies, &source, &target.arn()).await?;
+        holds::release(&self.copies, &source, &target.arn()).await?;
         walk::forget_progress(&*self.copies.store, &space::progress_key(target.space())).await
     }
 
@@ -78,7 +81,7 @@ impl RestoreTable {
         fail(&self.copies, &self.target, reason).await?;
         walk::forget_progress(&*self.copies.store, &space::progress_key(self.target.space())).await?;
         match self.source() {
-            Some(source) => release(&self.copies, &source, &self.target.arn()).await,
+            Some(source) => holds::release(&self.copies, &source, &self.target.arn()).await,
             None => Ok(()),
         }
     }
@@ -260,17 +263,4 @@ pub async fn abandon(copies: &Copies, target: &LiveTable) -> Result<(), StoreErr
         Some(Ok(table)) => copies.state_change(&table).finish().await,
         _ => Ok(()),
     }
-}
-
-/// The source need not keep its log for this copy any more.
-pub async fn release(copies: &Copies, source: &LiveTable, target: &str) -> Result<(), StoreError> {
-    let (target, shards) = (target.to_owned(), copies.stream_shards);
-    let released = move |table: &Table, unused, now_us| {
-        let mut table = table.clone();
-        table.copies.retain(|copy| copy.target != target);
-        table.settle_log(shards, unused, now_us);
-        Ok::<_, ()>(table)
-    };
-    copies.change_between_writes(source, released).await?;
-    Ok(())
 }

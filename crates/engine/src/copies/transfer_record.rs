@@ -123,6 +123,19 @@ impl<T: Transfer> TransferRecord<T> {
         T::read_answer(self.description.as_bytes())
     }
 
+    /// Whether it has not ended yet.
+    pub fn is_under_way(&self) -> Result<bool, StoreError> {
+        let description = self.description().map_err(|error| self.unreadable(error))?;
+        Ok(T::is_under_way(&description))
+    }
+
+    /// What is stored of it, unless it has ended: another server may have carried it out.
+    pub async fn stored(&self, store: &dyn Store) -> Result<Option<TransferRecord<T>>, StoreError> {
+        let stored = records::get::<TransferRecord<T>>(store, &self.namespace, &self.arn).await?;
+        let Some(stored) = stored else { return Ok(None) };
+        Ok(stored.is_under_way()?.then_some(stored))
+    }
+
     /// Changes what clients see, in the store.
     pub async fn describe(
         &self,
@@ -185,8 +198,7 @@ impl<T: Transfer> TransferRecord<T> {
     pub async fn under_way(store: &dyn Store) -> Result<Vec<TransferRecord<T>>, StoreError> {
         let mut under_way = Vec::new();
         for record in records::all::<TransferRecord<T>>(store).await? {
-            let description = record.description().map_err(|error| record.unreadable(error))?;
-            if T::is_under_way(&description) {
+            if record.is_under_way()? {
                 under_way.push(record);
             }
         }

@@ -11,7 +11,6 @@ use crate::Namespace;
 use crate::base::caller::Caller;
 use crate::base::fault;
 use crate::copies::backup::{BackUp, Backup, BackupKind};
-use crate::copies::records;
 use crate::operation::Engine;
 use crate::tables::catalog::LiveTable;
 
@@ -74,7 +73,7 @@ async fn begin(
         manifest: None,
         is_available: false,
     };
-    records::put(&*engine.store, &backup).await.map_err(fault::of_store)?;
+    engine.put_held(table, &backup).await.map_err(fault::of_store)?;
     engine.background.start(BackUp { copies: engine.copies.clone(), backup: backup.clone() });
     Ok(backup)
 }

@@ -19,7 +19,6 @@ use crate::base::fault;
 use crate::base::stream::iso_8601_ms;
 use crate::commit::Commits;
 use crate::copies::export::{ExportFilter, ExportRecord, ExportTable, ExportTimes};
-use crate::copies::records;
 use crate::copies::transfer_record::NewTransfer;
 use crate::operation::Engine;
 use crate::tables::catalog::LiveTable;
@@ -95,9 +94,9 @@ async fn begin(
         request: input,
         description,
         started_ms,
-        details: ExportTimes { time_us, from_us },
+        details: ExportTimes { time_us, from_us, written: None },
     });
-    records::put(&*engine.store, &record).await.map_err(fault::of_store)?;
+    engine.put_held(table, &record).await.map_err(fault::of_store)?;
     Ok(record)
 }
 

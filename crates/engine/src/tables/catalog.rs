@@ -899,7 +899,7 @@ pub fn encode_table(table: &Table) -> Bytes {
     encode(table)
 }
 
-/// A table from its row.
+/// The table that a row holds.
 pub fn decode_table(row: &[u8]) -> Result<Table, StoreError> {
     let corrupt = |reason: String| StoreError::Corrupt(format!("a table of the catalog: {reason}"));
     let table: Table = serde_json::from_slice(row).map_err(|error| corrupt(error.to_string()))?;

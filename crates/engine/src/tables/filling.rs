@@ -2,10 +2,12 @@
 //! is in use. New indexes and indexes of expiry times are filled like this.
 //!
 //! From the moment at which the catalog has the new index, every write maintains it. When the last write that doesn't
-//! know of it has ended, the fill walks the table in batches. It reads each item again under its lock and writes its
-//! rows, so that they fit the item whatever concurrent writes do. Each batch commits how far the walk has come, so
-//! that a restart goes on from there.
+//! know of it has ended, rows may be there whose items such a write has changed since: they are removed first. Then
+//! the fill walks the table in batches. It reads each item again under its lock and writes its rows, so that they fit
+//! the item whatever concurrent writes do. Each batch commits how far the walk has come, so that a restart goes on
+//! from there.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -31,6 +33,9 @@ pub trait Fill: Sync {
 
     /// The table as it is now; none if the rows are no longer wanted.
     fn table(&self) -> Option<Arc<LiveTable>>;
+
+    /// The item that a row of the index is of.
+    fn item(&self, table: &Table, position: &Position, row: Bytes) -> Result<Key, StoreError>;
 
     /// The row of an item, if it has one.
     fn row(&self, table: &Table, position: &Position, item: &Item) -> Option<Row>;
@@ -64,6 +69,9 @@ pub async fn fill(
     catalog.wait_for_writes(Some(&table)).await?;
     let progress = space::progress_key(fill.space());
     let position = walk::read_progress(store, &progress).await?;
+    if position.is_none() {
+        remove_stale_rows(store, fill).await?;
+    }
     let mut walk = Walk::after(position, table.space(), BATCH_ITEMS);
     loop {
         let Some(table) = fill.table() else { return Ok(false) };
@@ -83,6 +91,52 @@ pub async fn fill(
         fill.note_batch(&table, units, position);
         tokio::task::yield_now().await;
     }
+}
+
+/// Removes the rows that are not those of their items. Every write maintains the index by now.
+async fn remove_stale_rows(store: &dyn Store, fill: &impl Fill) -> Result<(), StoreError> {
+    let space = fill.space();
+    let mut walk = Walk::new(space, BATCH_ITEMS);
+    while let Some(table) = fill.table() {
+        let mut found = Vec::with_capacity(BATCH_ITEMS);
+        if !walk.next(store, &mut |key, row| found.push((key.to_position(), row))).await? {
+            break;
+        }
+        let mut rows: BTreeMap<Key, Vec<Key>> = BTreeMap::new();
+        for (position, row) in found {
+            let item = fill.item(&table, &position, row)?;
+            rows.entry(item).or_default().push(Key { space, position });
+        }
+        remove_stale_batch(store, fill, &table, &rows).await?;
+    }
+    Ok(())
+}
+
+/// `rows` are those that were found, by the keys of their items.
+async fn remove_stale_batch(
+    store: &dyn Store,
+    fill: &impl Fill,
+    table: &Table,
+    rows: &BTreeMap<Key, Vec<Key>>,
+) -> Result<(), StoreError> {
+    let keys: Vec<Key> = rows.keys().cloned().collect();
+    let mut unreadable = None;
+    let mut decide = |items: &[Option<Bytes>]| {
+        unreadable = None;
+        let mut deletes = Vec::new();
+        for (key, item) in keys.iter().zip(items) {
+            match self::rows(fill, table, std::slice::from_ref(key), std::slice::from_ref(item)) {
+                Ok(right) => {
+                    let is_stale = |row: &&Key| right.iter().all(|right| right.key != **row);
+                    deletes.extend(rows[key].iter().filter(is_stale).cloned());
+                }
+                Err(error) => unreadable = Some(error),
+            }
+        }
+        WriteSet { deletes, ..WriteSet::default() }
+    };
+    store.update(&keys, &mut decide).await?;
+    unreadable.map_or(Ok(()), Err)
 }
 
 /// Writes the rows of the items at `keys`, and how far the walk has come. Returns what the rows cost.

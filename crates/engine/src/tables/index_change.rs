@@ -7,13 +7,14 @@
 //! Dropping: the index is DELETING in the catalog, and writes no longer maintain it. When the last write
 //! that doesn't know of that has ended, it leaves the catalog and its rows are cleared.
 
+use bytes::Bytes;
 use futures_util::future::BoxFuture;
 use std::sync::Arc;
 
 use capacity::metric::Metric;
 use capacity::{Enforcement, RowChange};
 use item::Item;
-use store::{Partition, Position, Space, Store, StoreError};
+use store::{Key, Partition, Position, Space, Store, StoreError};
 
 use crate::background::Job;
 use crate::base::table::{Index, IndexState, Table};
@@ -146,6 +147,12 @@ impl Fill for BackFill<'_> {
 
     fn table(&self) -> Option<Arc<LiveTable>> {
         self.current().map(|(table, _)| table)
+    }
+
+    fn item(&self, table: &Table, position: &Position, row: Bytes) -> Result<Key, StoreError> {
+        let unreadable = |error: String| table.unreadable(self.space, position, error);
+        let entry = Item::from_stored(row).map_err(|error| unreadable(error.to_string()))?;
+        table.key_of_item(entry.as_ref()).map_err(|error| unreadable(format!("{error:?}")))
     }
 
     /// An item that the index does not hold has no row.
