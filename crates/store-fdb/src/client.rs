@@ -1,11 +1,13 @@
-//! The store, on FoundationDB's library.
+//! The store.
 
 mod claim;
+mod database;
 mod failure;
 mod latch;
 mod maintenance;
 mod member;
 mod moment;
+#[cfg(feature = "client")]
 mod network;
 mod transaction;
 mod update;
@@ -17,7 +19,6 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use bytes::Bytes;
-use foundationdb::{Database, FdbError, Transaction};
 use parking_lot::Mutex;
 use store::{
     Cluster, Consistency, Decide, Direction, Key, Log, LogPosition, Member, Range, Read, Space, Store,
@@ -29,6 +30,7 @@ use crate::FORMAT_VERSION;
 use crate::keys::Keys;
 use crate::log::UnderWay;
 use crate::unchanged::Unchanged;
+use database::{Database, Reading, Transaction};
 use failure::Failure;
 use latch::Latches;
 use moment::Snapshot;
@@ -89,9 +91,20 @@ struct Shared {
 
 impl FdbStore {
     /// Connects to the cluster that the file names.
+    #[cfg(feature = "client")]
     pub async fn open(cluster_file: &str, options: Options) -> Result<FdbStore, StoreError> {
+        FdbStore::on(Database::Cluster(network::connect(cluster_file)?), options).await
+    }
+
+    /// A handle of a store on the model.
+    #[cfg(feature = "model")]
+    pub async fn on_model(model: &crate::model::Model, options: Options) -> Result<FdbStore, StoreError> {
+        FdbStore::on(Database::Model(model.clone()), options).await
+    }
+
+    async fn on(database: Database, options: Options) -> Result<FdbStore, StoreError> {
         let shared = Shared {
-            database: network::connect(cluster_file)?,
+            database,
             keys: Keys::new(&options.name)?,
             options,
             handle: random()?,
@@ -134,7 +147,7 @@ impl Shared {
     async fn try_to_prepare(&self) -> Result<(), Failure> {
         let (transaction, key) = (self.begin()?, self.keys.format());
         let name = &self.options.name;
-        let found = transaction.get(&key, false).await?;
+        let found = transaction.get(&key, Reading::Conflicts).await?;
         let Some(found) = found else {
             if self.options.is_read_only {
                 let reason = format!("the cluster has no Lodestone database with the name {name}");
@@ -155,7 +168,7 @@ impl Shared {
 
     /// Commits what may be done twice.
     async fn commit_repeatable(&self, transaction: Transaction) -> Result<(), Failure> {
-        transaction.commit().await.map_err(FdbError::from)?;
+        transaction.commit().await?;
         Ok(())
     }
 

@@ -32,19 +32,23 @@
 //!   at or below it.
 //! - While a snapshot is open, what it shows is live or kept.
 //!
-//! Everything that calls FoundationDB's library is behind the feature `client`. The rest is pure.
+//! What calls FoundationDB's library is behind the feature `client`. Everything else is also tested on a model of
+//! FoundationDB's transactions in memory (feature `model`), so that the suite of the contract runs where there is no
+//! cluster.
 
-#[cfg(feature = "client")]
+#[cfg(any(feature = "client", feature = "model"))]
 mod client;
 pub mod keys;
 pub mod log;
+#[cfg(feature = "model")]
+pub mod model;
 pub mod retry;
 pub mod snapshot;
 pub mod status;
 pub mod unchanged;
 pub mod value;
 
-#[cfg(feature = "client")]
+#[cfg(any(feature = "client", feature = "model"))]
 pub use client::{FdbStore, Options};
 
 /// The format of what is stored.

@@ -10,13 +10,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use foundationdb::options::ConflictRangeType;
-use foundationdb::{FdbError, Transaction};
 use futures_util::future::try_join_all;
 
 use super::Shared;
+use super::database::{Reading, Side, Transaction};
 use super::failure::Failure;
-use super::transaction::conflict;
 use crate::keys::after;
 
 /// Several times what an update takes that is next.
@@ -62,7 +60,7 @@ impl<'a> Claims<'a> {
         }
         self.old.clear();
         let keys: Vec<Vec<u8>> = self.rows.iter().map(|row| self.shared.keys.claim(row)).collect();
-        let found = try_join_all(keys.iter().map(|key| transaction.get(key, true))).await?;
+        let found = try_join_all(keys.iter().map(|key| transaction.get(key, Reading::Looks))).await?;
         let now = self.shared.opened.elapsed();
         for (key, claim) in keys.into_iter().zip(found) {
             let number = claim.and_then(|bytes| Some(u64::from_be_bytes(bytes[..].try_into().ok()?)));
@@ -94,16 +92,16 @@ impl<'a> Claims<'a> {
     async fn try_to_make(&self, number: u64) -> Result<bool, Failure> {
         let transaction = self.shared.begin()?;
         let keys: Vec<Vec<u8>> = self.rows.iter().map(|row| self.shared.keys.claim(row)).collect();
-        let found = try_join_all(keys.iter().map(|key| transaction.get(key, false))).await?;
+        let found = try_join_all(keys.iter().map(|key| transaction.get(key, Reading::Conflicts))).await?;
         if found.iter().any(Option::is_some) {
             return Ok(false);
         }
         for (key, row) in keys.iter().zip(self.rows) {
             transaction.set(key, &number.to_be_bytes());
             // Updates under way that have read the row start over, and see the claim.
-            conflict(&transaction, &(row.clone(), after(row.clone())), ConflictRangeType::Write)?;
+            transaction.conflict(&(row.clone(), after(row.clone())), Side::Writes)?;
         }
-        transaction.commit().await.map_err(FdbError::from)?;
+        transaction.commit().await?;
         Ok(true)
     }
 
@@ -123,7 +121,7 @@ impl<'a> Claims<'a> {
         let Ok(transaction) = self.shared.begin() else { return };
         self.rows.iter().for_each(|row| transaction.clear(&self.shared.keys.claim(row)));
         if let Err(error) = transaction.commit().await {
-            tracing::debug!(%error, "a claim stays for a second");
+            tracing::debug!(?error, "a claim stays for a second");
         }
     }
 }

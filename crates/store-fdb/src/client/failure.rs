@@ -1,25 +1,29 @@
 //! What can go wrong inside a call, before it is a [`StoreError`].
 
-use foundationdb::FdbError;
 use store::StoreError;
 
+use super::database::Refusal;
 use crate::retry::Fault;
 
 /// A failure of FoundationDB, or of what is stored there.
 #[derive(Debug)]
 pub(super) enum Failure {
-    Fdb(FdbError),
+    Refused(Refusal),
     /// A call took longer than it may.
     Late(&'static str),
+    /// The answer to a commit was lost. It has not happened, and will not.
+    NothingHappened,
+    /// Values were written ahead of their commit, which has to begin after that.
+    WrittenAhead,
     /// An update waits for the claim of another server.
     Claimed,
     /// Trying again changes nothing.
     Final(StoreError),
 }
 
-impl From<FdbError> for Failure {
-    fn from(error: FdbError) -> Failure {
-        Failure::Fdb(error)
+impl From<Refusal> for Failure {
+    fn from(refusal: Refusal) -> Failure {
+        Failure::Refused(refusal)
     }
 }
 
@@ -32,9 +36,10 @@ impl From<StoreError> for Failure {
 impl Failure {
     pub(super) fn fault(&self) -> Fault {
         match self {
-            Failure::Fdb(error) => Fault::of(error.code(), error.is_retryable()),
+            Failure::Refused(refusal) => Fault::of(refusal.code, refusal.is_retryable),
             Failure::Late(_) => Fault::Away,
-            Failure::Claimed => Fault::Conflict,
+            Failure::WrittenAhead => Fault::TooOld,
+            Failure::Claimed | Failure::NothingHappened => Fault::Conflict,
             Failure::Final(_) => Fault::Refused,
         }
     }
@@ -44,14 +49,20 @@ impl Failure {
         match self {
             Failure::Final(error) => error,
             Failure::Late(what) => StoreError::Unavailable(format!("FoundationDB did not {what} in time")),
+            Failure::WrittenAhead => {
+                StoreError::Unavailable("a large update decides differently each time".into())
+            }
+            Failure::NothingHappened => {
+                StoreError::Unavailable("a commit was lost again and again".to_owned())
+            }
             Failure::Claimed => StoreError::Unavailable("other servers held a row of the update".to_owned()),
-            Failure::Fdb(error) if Fault::of(error.code(), false) == Fault::TooLarge => StoreError::Unavailable(
-                "the changes are larger than a transaction of FoundationDB may be: 10 MB of keys, and of rows below \
-                 their pieces"
-                    .to_owned(),
-            ),
-            Failure::Fdb(error) => {
-                StoreError::Unavailable(format!("FoundationDB: {} ({})", error.message(), error.code()))
+            Failure::Refused(refusal) if Fault::of(refusal.code, false) == Fault::TooLarge => {
+                let reason = "the changes are larger than a transaction of FoundationDB may be: 10 MB of keys and \
+                    of rows below their pieces";
+                StoreError::Unavailable(reason.to_owned())
+            }
+            Failure::Refused(refusal) => {
+                StoreError::Unavailable(format!("FoundationDB: {} ({})", refusal.message, refusal.code))
             }
         }
     }

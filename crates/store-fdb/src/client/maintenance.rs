@@ -3,14 +3,13 @@
 
 use std::sync::Arc;
 
-use foundationdb::Transaction;
-use foundationdb::options::ConflictRangeType;
 use futures_util::future::try_join_all;
 use store::{Log, LogPosition, Range, Space, StoreError};
 
 use super::Shared;
+use super::database::{Side, Transaction};
 use super::failure::Failure;
-use super::transaction::{Attempts, clear, conflict, raise, some};
+use super::transaction::Attempts;
 use super::view::ends;
 use crate::keys::next;
 
@@ -28,8 +27,8 @@ impl Shared {
     }
 
     fn raise_floor(&self, transaction: &Transaction, log: Log, to: LogPosition) -> Result<(), Failure> {
-        raise(transaction, &self.keys.floor(log), to.0);
-        conflict(transaction, &self.keys.closing(log, to), ConflictRangeType::Write)
+        transaction.raise(&self.keys.floor(log), to.0);
+        Ok(transaction.conflict(&self.keys.closing(log, to), Side::Writes)?)
     }
 
     pub(super) async fn raise_ends(self: &Arc<Self>, logs: &[Log], time_us: u64) -> Result<(), StoreError> {
@@ -73,7 +72,7 @@ impl Shared {
         let last = through.min(end);
         if last > LogPosition(0) {
             self.raise_floor(&transaction, log, last)?;
-            clear(&transaction, &self.keys.records(log, LogPosition(0), last));
+            transaction.clear_range(&self.keys.records(log, LogPosition(0), last));
         }
         let pieces = self.keys.pieces_of_log(log);
         let old_us = last.time_us().saturating_sub(PIECES_TIME_US).to_be_bytes();
@@ -81,7 +80,7 @@ impl Shared {
             u64::MAX => next(pieces.clone()),
             _ => [&pieces[..], &old_us].concat(),
         };
-        clear(&transaction, &(pieces, pieces_end));
+        transaction.clear_range(&(pieces, pieces_end));
         self.commit_repeatable(transaction).await
     }
 
@@ -102,17 +101,17 @@ impl Shared {
         self.check_member(&transaction).await?;
         let snapshots = self.open_snapshots(&transaction).await?;
         if snapshots.is_empty() {
-            self.keys.space(space).iter().for_each(|range| clear(&transaction, range));
+            self.keys.space(space).iter().for_each(|range| transaction.clear_range(range));
             self.commit_repeatable(transaction).await?;
             return Ok(true);
         }
         let range = self.keys.rows(&Range::all(space));
-        let (rows, has_more) = some(&transaction, &range, false, STEP_ROWS).await?;
+        let (rows, has_more) = transaction.some(&range, false, STEP_ROWS).await?;
         for (row, _) in rows {
             self.keep_row(&transaction, &snapshots, row.clone(), None).await?;
             let pieces = self.keys.pieces_of_row(&row);
             transaction.clear(&row);
-            clear(&transaction, &(pieces.clone(), next(pieces)));
+            transaction.clear_range(&(pieces.clone(), next(pieces)));
         }
         self.commit_repeatable(transaction).await?;
         Ok(!has_more)

@@ -4,11 +4,11 @@
 //! fail, and later updates find nothing. An expulsion waits for nobody.
 
 use async_trait::async_trait;
-use foundationdb::Transaction;
 use store::{Cluster, Log, Member, StoreError};
 
+use super::database::{Reading, Transaction};
 use super::failure::Failure;
-use super::transaction::{Attempts, clear};
+use super::transaction::Attempts;
 use super::{FdbStore, Shared, random};
 
 #[async_trait]
@@ -39,7 +39,7 @@ impl Shared {
     /// Fails if this server has joined and was expelled. A commit that has asked fails if it is expelled later.
     pub(super) async fn check_member(&self, transaction: &Transaction) -> Result<(), Failure> {
         let Some(member) = *self.member.lock() else { return Ok(()) };
-        match transaction.get(&self.keys.member(member), false).await? {
+        match transaction.get(&self.keys.member(member), Reading::Conflicts).await? {
             Some(_) => Ok(()),
             None => Err(StoreError::Fenced(format!("member {} was expelled", member.0)).into()),
         }
@@ -53,7 +53,7 @@ impl Shared {
     /// Removes what this handle has left, when it has no commits any more.
     pub(super) async fn remove_marks(&self) -> Result<(), Failure> {
         let transaction = self.begin()?;
-        clear(&transaction, &self.keys.marks(self.handle));
+        transaction.clear_range(&self.keys.marks(self.handle));
         self.commit_repeatable(transaction).await
     }
 

@@ -5,14 +5,14 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use bytes::Bytes;
-use foundationdb::Transaction;
 use futures_util::future::try_join_all;
 use store::{Consistency, Direction, Key, Log, LogPosition, Range, Read, StoreError, Visit};
 use tokio::task::AbortHandle;
 
 use super::Shared;
+use super::database::{Reading, Transaction};
 use super::failure::Failure;
-use super::transaction::{Attempts, clear, put};
+use super::transaction::{Attempts, put};
 use super::view::View;
 use crate::snapshot::{Open, decode_list, encode_list};
 
@@ -102,7 +102,7 @@ impl Shared {
         self: &Arc<Self>,
         transaction: &Transaction,
     ) -> Result<Vec<u64>, Failure> {
-        let list = transaction.get(&self.keys.snapshots(), false).await?;
+        let list = transaction.get(&self.keys.snapshots(), Reading::Conflicts).await?;
         let Some(list) = list else { return Ok(Vec::new()) };
         let (now, mut open) = (self.opened.elapsed(), Vec::new());
         for Open { id, beat } in decode_list(Some(&list))? {
@@ -135,7 +135,7 @@ impl Shared {
     /// May be done twice: what is done is in the list.
     async fn try_to_change_snapshot(&self, id: u64, change: &Change) -> Result<(), Failure> {
         let (transaction, key) = (self.begin()?, self.keys.snapshots());
-        let list = transaction.get(&key, false).await?;
+        let list = transaction.get(&key, Reading::Conflicts).await?;
         let mut open = decode_list(list.as_deref())?;
         let found = open.iter().position(|open| open.id == id);
         match (change, found) {
@@ -148,7 +148,7 @@ impl Shared {
             (Change::Beat, Some(index)) => open[index].beat += 1,
             (Change::Close, Some(index)) => {
                 open.remove(index);
-                self.keys.snapshot(id).iter().for_each(|range| clear(&transaction, range));
+                self.keys.snapshot(id).iter().for_each(|range| transaction.clear_range(range));
             }
         }
         match open.is_empty() {
@@ -168,7 +168,7 @@ impl Shared {
     ) -> Result<(), Failure> {
         let keeping = snapshots.iter().map(|id| async move {
             let kept = self.keys.kept(*id, &self.keys.floor(log));
-            if transaction.get(&kept, false).await?.is_none() {
+            if transaction.get(&kept, Reading::Conflicts).await?.is_none() {
                 put(transaction, &kept, &end.0.to_be_bytes(), || (Vec::new(), self.generation(0)))?;
             }
             Ok::<(), Failure>(())

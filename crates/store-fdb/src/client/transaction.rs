@@ -9,16 +9,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use foundationdb::options::{ConflictRangeType, MutationType, StreamingMode, TransactionOption};
-use foundationdb::{FdbError, RangeOption, Transaction};
-use futures_util::TryStreamExt;
 use parking_lot::Mutex;
 use store::StoreError;
 use tokio::time::{Instant, timeout};
 
 use super::Shared;
+use super::database::{Reading, Side, Transaction};
 use super::failure::Failure;
-use crate::keys::{Generation, KeyRange, next, piece};
+use crate::keys::{Generation, after, next, piece};
 use crate::retry::{Fault, Next, Tries};
 use crate::value::{self, PIECE_BYTES, Stored};
 
@@ -28,8 +26,8 @@ const CLOSED: u8 = 0;
 const LOOK: Duration = Duration::from_secs(5);
 const LOOK_PAUSE: Duration = Duration::from_millis(100);
 
-/// Pairs of a key and its value.
-pub(super) type Pairs = Vec<(Vec<u8>, Bytes)>;
+/// Pieces that are read at once.
+const PIECES_PER_READ: usize = 100;
 
 /// The slots of this handle that no commit uses, and how many there are.
 #[derive(Default)]
@@ -49,10 +47,7 @@ impl Shared {
         if self.is_closed() {
             return Err(StoreError::closed().into());
         }
-        let transaction = self.database.create_trx()?;
-        let limit = i32::try_from(self.options.reply.as_millis()).unwrap_or(i32::MAX);
-        transaction.set_option(TransactionOption::Timeout(limit))?;
-        Ok(transaction)
+        Ok(self.database.begin(self.options.reply)?)
     }
 
     /// Waits until a call may be tried again after this failure.
@@ -79,17 +74,15 @@ impl Shared {
 
     /// What the cluster's status says.
     pub(super) async fn reason(&self) -> Option<String> {
-        const STATUS: &[u8] = b"\xff\xff/status/json";
-        let transaction = self.database.create_trx().ok()?;
-        let status = timeout(LOOK, transaction.get(STATUS, true)).await.ok()?.ok()??;
+        let status = timeout(LOOK, self.database.status(LOOK)).await.ok()??;
         crate::status::reason(&serde_json::from_slice(&status).ok()?)
     }
 
-    /// Commits, also if the caller goes away. The version is that of the commit, if the cluster has told it.
-    pub(super) async fn commit(self: &Arc<Self>, transaction: Transaction) -> Result<Option<i64>, Failure> {
+    /// Commits, also if the caller goes away.
+    pub(super) async fn commit(self: &Arc<Self>, transaction: Transaction) -> Result<(), Failure> {
         let mark = self.new_mark();
         transaction.set(&mark.key, &mark.value);
-        conflict(&transaction, &(mark.key.clone(), next(mark.key.clone())), ConflictRangeType::Read)?;
+        transaction.conflict(&(mark.key.clone(), next(mark.key.clone())), Side::Reads)?;
         let ticket = self.under_way.clone().read_owned().await;
         let shared = self.clone();
         let committing = tokio::spawn(async move {
@@ -118,19 +111,16 @@ impl Shared {
         Mark { key: self.keys.mark(self.handle, slot), value, slot }
     }
 
-    async fn commit_marked(&self, transaction: Transaction, mark: &Mark) -> Result<Option<i64>, Failure> {
-        let error = match timeout(self.options.reply, transaction.commit()).await {
-            Ok(Ok(committed)) => return Ok(committed.committed_version().ok()),
-            Ok(Err(error)) => FdbError::from(error),
-            Err(_) => FdbError::from_code(TIMED_OUT),
-        };
-        if Fault::of(error.code(), error.is_retryable()) != Fault::MaybeCommitted {
-            return Err(error.into());
+    async fn commit_marked(&self, transaction: Transaction, mark: &Mark) -> Result<(), Failure> {
+        if let Ok(outcome) = timeout(self.options.reply, transaction.commit()).await {
+            let Err(refusal) = outcome else { return Ok(()) };
+            if Fault::of(refusal.code, refusal.is_retryable) != Fault::MaybeCommitted {
+                return Err(refusal.into());
+            }
         }
         match self.find(mark).await? {
-            true => Ok(None),
-            // Nothing happened, and nothing will: as after a conflict.
-            false => Err(FdbError::from_code(NOT_COMMITTED).into()),
+            true => Ok(()),
+            false => Err(Failure::NothingHappened),
         }
     }
 
@@ -152,14 +142,14 @@ impl Shared {
     }
 
     async fn look(&self, mark: &Mark) -> Result<bool, Failure> {
-        let transaction = self.database.create_trx()?;
+        let transaction = self.database.begin(LOOK)?;
         let closed = [&mark.value[..mark.value.len() - 1], &[CLOSED]].concat();
-        match transaction.get(&mark.key, false).await? {
+        match transaction.get(&mark.key, Reading::Conflicts).await? {
             Some(found) if found[..] == mark.value => Ok(true),
             Some(found) if found[..] == closed => Ok(false),
             _ => {
                 transaction.set(&mark.key, &closed);
-                transaction.commit().await.map_err(FdbError::from)?;
+                transaction.commit().await?;
                 Ok(false)
             }
         }
@@ -170,9 +160,6 @@ impl Shared {
         Generation { time_us, handle: self.handle, serial: self.next_serial() }
     }
 }
-
-const TIMED_OUT: i32 = 1031;
-const NOT_COMMITTED: i32 = 1020;
 
 /// The attempts of one call.
 pub(super) struct Attempts {
@@ -190,28 +177,6 @@ impl Attempts {
     }
 }
 
-/// Makes the commit conflict where it would not by itself.
-pub(super) fn conflict(
-    transaction: &Transaction,
-    range: &KeyRange,
-    kind: ConflictRangeType,
-) -> Result<(), Failure> {
-    Ok(transaction.add_conflict_range(&range.0, &range.1, kind)?)
-}
-
-/// Whether a read conflicts with commits that change what was read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Reading {
-    Conflicts,
-    Looks,
-}
-
-impl Reading {
-    pub(super) fn is_snapshot(self) -> bool {
-        self == Reading::Looks
-    }
-}
-
 /// The value of a key, whose pieces begin so.
 pub(super) async fn get(
     transaction: &Transaction,
@@ -219,7 +184,7 @@ pub(super) async fn get(
     pieces: impl FnOnce() -> Vec<u8>,
     reading: Reading,
 ) -> Result<Option<Bytes>, Failure> {
-    let Some(stored) = transaction.get(key, reading.is_snapshot()).await? else { return Ok(None) };
+    let Some(stored) = transaction.get(key, reading).await? else { return Ok(None) };
     whole(transaction, &stored, pieces).await.map(Some)
 }
 
@@ -233,41 +198,19 @@ pub(super) async fn whole(
         Stored::Whole(value) => Ok(value),
         Stored::InPieces { generation, length } => {
             let first = [&pieces()[..], &generation.encode()].concat();
-            // Pieces never change: who names them has said all that can conflict.
-            let found = all(transaction, &(first.clone(), next(first)), Reading::Looks).await?;
-            Ok(value::join(found.iter().map(|(_, piece)| piece), length)?)
+            let (mut rest, mut found) = ((first.clone(), next(first)), Vec::new());
+            loop {
+                // Pieces never change: who names them has said all that can conflict.
+                let (pieces, has_more) = transaction.some(&rest, false, PIECES_PER_READ).await?;
+                let last = pieces.last().map(|(key, _)| after(key.clone()));
+                found.extend(pieces.into_iter().map(|(_, piece)| piece));
+                match last {
+                    Some(last) if has_more => rest.0 = last,
+                    _ => return Ok(value::join(found, length)?),
+                }
+            }
         }
     }
-}
-
-/// All pairs of a range.
-pub(super) async fn all(
-    transaction: &Transaction,
-    range: &KeyRange,
-    reading: Reading,
-) -> Result<Pairs, Failure> {
-    let mut option = RangeOption::from((&range.0[..], &range.1[..]));
-    option.mode = StreamingMode::WantAll;
-    let pairs = transaction.get_ranges_keyvalues(option, reading.is_snapshot());
-    let owned = pairs.map_ok(|pair| (pair.key().to_vec(), Bytes::copy_from_slice(pair.value())));
-    Ok(owned.try_collect().await?)
-}
-
-/// Some pairs of a range, in a direction, and whether there may be more.
-pub(super) async fn some(
-    transaction: &Transaction,
-    range: &KeyRange,
-    is_backward: bool,
-    limit: usize,
-) -> Result<(Pairs, bool), Failure> {
-    if range.0 >= range.1 || limit == 0 {
-        return Ok((Pairs::new(), false));
-    }
-    let mut option = RangeOption::from((&range.0[..], &range.1[..]));
-    (option.reverse, option.limit, option.mode) = (is_backward, Some(limit), StreamingMode::WantAll);
-    let pairs = transaction.get_range(&option, 1, true).await?;
-    let owned = pairs.iter().map(|pair| (pair.key().to_vec(), Bytes::copy_from_slice(pair.value())));
-    Ok((owned.collect(), pairs.more() || pairs.len() == limit))
 }
 
 /// Writes a value, and its pieces if it is large.
@@ -287,13 +230,4 @@ pub(super) fn put(
     }
     transaction.set(key, &Stored::InPieces { generation, length: value.len() }.encode());
     Ok(())
-}
-
-/// Raises a number that is stored in its order.
-pub(super) fn raise(transaction: &Transaction, key: &[u8], number: u64) {
-    transaction.atomic_op(key, &number.to_be_bytes(), MutationType::ByteMax);
-}
-
-pub(super) fn clear(transaction: &Transaction, range: &KeyRange) {
-    transaction.clear_range(&range.0, &range.1);
 }

@@ -14,16 +14,15 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use foundationdb::Transaction;
-use foundationdb::options::ConflictRangeType;
 use futures_util::future::{try_join, try_join_all, try_join3};
 use store::{Decide, Key, Log, LogPosition, StoreError, WriteSet};
 use tokio::time::timeout;
 
 use super::Shared;
 use super::claim::Claims;
+use super::database::{Reading, Side, Transaction};
 use super::failure::Failure;
-use super::transaction::{Attempts, Reading, clear, conflict, get, put, raise};
+use super::transaction::{Attempts, get, put};
 use super::view::ends;
 use crate::keys::{Generation, SORT_LENGTH_MAX, next, piece};
 use crate::log::{Ends, lead_us};
@@ -44,7 +43,7 @@ struct Before {
     rows: Vec<Option<Bytes>>,
 }
 
-/// Values that were written ahead of their commit. They hold until a conflict: it may have removed them.
+/// Values that were written ahead of their commit.
 #[derive(Default)]
 pub(super) struct Staged(HashMap<Staging, (Bytes, Generation)>);
 
@@ -75,7 +74,6 @@ impl Shared {
                 return Ok(());
             };
             if failure.fault() == Fault::Conflict {
-                staged = Staged::default();
                 claims.watch();
                 latches.set_contended(true);
             }
@@ -105,7 +103,7 @@ impl Shared {
         }
         write_set.debug_assert_distinct();
         if check_sizes(&write_set)? > TRANSACTION_BYTES {
-            self.stage(&write_set, staged).await?;
+            self.write_ahead(&transaction, &write_set, staged).await?;
         }
         self.keep_rows(&transaction, &before, rows, &write_set).await?;
         self.write_rows(&transaction, &write_set, staged)?;
@@ -113,7 +111,7 @@ impl Shared {
         let appending =
             Appending::begin(self, &transaction, &before.snapshots, &write_set, conflicts).await?;
         appending.write(&transaction, &write_set, staged)?;
-        self.commit(transaction).await.map(|_| ())
+        self.commit(transaction).await
     }
 
     /// Reads what every commit depends on, and the rows.
@@ -161,7 +159,7 @@ impl Shared {
     ) -> Result<(), Failure> {
         let mut missing = Vec::new();
         for id in snapshots {
-            if transaction.get(&self.keys.kept(*id, &row), false).await?.is_none() {
+            if transaction.get(&self.keys.kept(*id, &row), Reading::Conflicts).await?.is_none() {
                 missing.push(*id);
             }
         }
@@ -193,15 +191,15 @@ impl Shared {
             match staged.0.get(&Staging::Row(key.clone())) {
                 Some((_, generation)) => {
                     // Another commit that clears the pieces conflicts.
-                    conflict(transaction, &all, ConflictRangeType::Read)?;
+                    transaction.conflict(&all, Side::Reads)?;
                     let own = [&pieces[..], &generation.encode()].concat();
-                    clear(transaction, &(all.0, own.clone()));
-                    clear(transaction, &(next(own), all.1));
+                    transaction.clear_range(&(all.0, own.clone()));
+                    transaction.clear_range(&(next(own), all.1));
                     let stored = Stored::InPieces { generation: *generation, length: value.len() };
                     transaction.set(&row, &stored.encode());
                 }
                 None => {
-                    clear(transaction, &all);
+                    transaction.clear_range(&all);
                     put(transaction, &row, value, || (pieces, self.generation(0)))?;
                 }
             }
@@ -209,29 +207,35 @@ impl Shared {
         for row in write_set.deletes.iter().map(|key| self.keys.row(key)) {
             let pieces = self.keys.pieces_of_row(&row);
             transaction.clear(&row);
-            clear(transaction, &(pieces.clone(), next(pieces)));
+            transaction.clear_range(&(pieces.clone(), next(pieces)));
         }
         Ok(())
     }
 
-    /// Writes the large values of a write set ahead of its commit, a transaction's worth at a time.
-    async fn stage(self: &Arc<Self>, write_set: &WriteSet, staged: &mut Staged) -> Result<(), Failure> {
+    /// Writes the large values of a write set ahead of its commit, a transaction's worth at a time. If there was
+    /// anything to write, the update begins again, and finds it written.
+    async fn write_ahead(
+        self: &Arc<Self>,
+        commit: &Transaction,
+        write_set: &WriteSet,
+        staged: &mut Staged,
+    ) -> Result<(), Failure> {
         let rows = write_set.puts.iter().map(|(key, value)| (Staging::Row(key.clone()), value));
         let records = write_set.appends.iter().enumerate();
         let records = records.map(|(index, (log, value))| (Staging::Record(index, *log), value));
-        let mut old = std::mem::take(&mut staged.0);
-        let (mut transaction, mut bytes) = (self.begin()?, 0);
+        let before = std::mem::take(&mut staged.0);
+        let (mut transaction, mut bytes, mut is_new) = (self.begin()?, 0, false);
         for (place, value) in rows.chain(records).filter(|(_, value)| value.len() > SMALL_BYTES) {
-            // The decision was made before, and the time ran out: what it wrote is still there.
-            if let Some(same) = old.remove(&place).filter(|(before, _)| before == value) {
-                staged.0.insert(place, same);
+            let pieces = self.pieces_of(&place);
+            // Another commit may have removed them, and with the first one all.
+            if let Some((same, generation)) = before.get(&place).filter(|(before, _)| before == value)
+                && commit.get(&piece(&pieces, *generation, 0), Reading::Conflicts).await?.is_some()
+            {
+                staged.0.insert(place, (same.clone(), *generation));
                 continue;
             }
-            let (pieces, time_us) = match &place {
-                Staging::Row(key) => (self.keys.pieces_of_row(&self.keys.row(key)), 0),
-                Staging::Record(_, log) => (self.keys.pieces_of_log(*log), write_set.now_us),
-            };
-            let generation = self.generation(time_us);
+            is_new = true;
+            let generation = self.generation(write_set.now_us);
             for (number, part) in value::pieces(value)? {
                 transaction.set(&piece(&pieces, generation, number), part);
                 bytes += part.len();
@@ -243,7 +247,18 @@ impl Shared {
             }
             staged.0.insert(place, (value.clone(), generation));
         }
-        self.commit(transaction).await.map(|_| ())
+        if !is_new {
+            return Ok(());
+        }
+        self.commit(transaction).await?;
+        Err(Failure::WrittenAhead)
+    }
+
+    fn pieces_of(&self, place: &Staging) -> Vec<u8> {
+        match place {
+            Staging::Row(key) => self.keys.pieces_of_row(&self.keys.row(key)),
+            Staging::Record(_, log) => self.keys.pieces_of_log(*log),
+        }
     }
 }
 
@@ -284,8 +299,8 @@ impl<'a> Appending<'a> {
         let keys = &self.shared.keys;
         for (log, _) in &self.logs {
             let first = LogPosition::new(self.time_us, 0);
-            conflict(transaction, &keys.closings_from(*log, first), ConflictRangeType::Read)?;
-            conflict(transaction, &keys.moment(*log, self.time_us), ConflictRangeType::Read)?;
+            transaction.conflict(&keys.closings_from(*log, first), Side::Reads)?;
+            transaction.conflict(&keys.moment(*log, self.time_us), Side::Reads)?;
         }
         for (index, (log, record)) in write_set.appends.iter().enumerate() {
             let key = keys.record(*log, LogPosition::new(self.time_us, index));
@@ -305,7 +320,7 @@ impl<'a> Appending<'a> {
                 let pieces = || (keys.pieces_of_log(part.log), self.shared.generation(position.time_us()));
                 put(transaction, &keys.record(part.log, *position), record, pieces)?;
             }
-            raise(transaction, &keys.floor(part.log), part.end.0);
+            transaction.raise(&keys.floor(part.log), part.end.0);
         }
         Ok(())
     }

@@ -4,14 +4,14 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use foundationdb::Transaction;
 use futures_util::future::{try_join, try_join_all};
 use store::turns::{KEY_WORK, ROW_WORK, Slices};
 use store::{Direction, Key, KeyRef, Log, LogPosition, Range, StoreError, Visit};
 
 use super::Shared;
+use super::database::{Reading, Transaction};
 use super::failure::Failure;
-use super::transaction::{Attempts, Reading, get, some, whole};
+use super::transaction::{Attempts, get, whole};
 use crate::keys::{KeyRange, after};
 use crate::log::{Ends, decode_floor};
 use crate::snapshot::{Part, Source, decode_kept, decode_list, merge};
@@ -42,7 +42,7 @@ impl View {
     async fn begin(&self) -> Result<Transaction, Failure> {
         let transaction = self.shared.begin()?;
         if let Some(id) = self.snapshot {
-            let list = transaction.get(&self.shared.keys.snapshots(), true).await?;
+            let list = transaction.get(&self.shared.keys.snapshots(), Reading::Looks).await?;
             if !decode_list(list.as_deref())?.iter().any(|open| open.id == id) {
                 let reason = "a snapshot was given up because its owner showed no sign of life";
                 return Err(StoreError::Unavailable(reason.to_owned()).into());
@@ -139,12 +139,12 @@ impl View {
             None => self.begin().await?,
         };
         let (keys, id) = (&self.shared.keys, self.snapshot);
-        let live = some(&transaction, range, is_backward, PAGE_PAIRS);
+        let live = transaction.some(range, is_backward, PAGE_PAIRS);
         let merged = match id {
             None => merge(part(live.await?), Part { pairs: Vec::new(), has_more: false }, is_backward),
             Some(id) => {
                 let kept_range = (keys.kept(id, &range.0), keys.kept(id, &range.1));
-                let kept = some(&transaction, &kept_range, is_backward, PAGE_PAIRS);
+                let kept = transaction.some(&kept_range, is_backward, PAGE_PAIRS);
                 let (live, kept) = try_join(live, kept).await?;
                 let mut kept = part(kept);
                 for (key, _) in &mut kept.pairs {
@@ -225,7 +225,7 @@ impl View {
     ) -> Result<(Records, bool), Failure> {
         let keys = &self.shared.keys;
         let range = keys.records(log, from, through);
-        let (pairs, has_more) = some(transaction, &range, false, limit.min(PAGE_RECORDS)).await?;
+        let (pairs, has_more) = transaction.some(&range, false, limit.min(PAGE_RECORDS)).await?;
         let mut records = Vec::with_capacity(pairs.len());
         for (key, stored) in pairs {
             let position = keys.position_of_record(&key).ok_or_else(|| unreadable("record's key"))?;
@@ -257,8 +257,8 @@ impl View {
 /// Where a log ends at the moment of a transaction, without a conflict.
 pub(super) async fn ends(shared: &Shared, transaction: &Transaction, log: Log) -> Result<Ends, Failure> {
     let (floor_key, range) = (shared.keys.floor(log), shared.keys.log(log));
-    let floor = async { Ok(transaction.get(&floor_key, true).await?) };
-    let (floor, last) = try_join(floor, some(transaction, &range, true, 1)).await?;
+    let floor = async { Ok(transaction.get(&floor_key, Reading::Looks).await?) };
+    let (floor, last) = try_join(floor, transaction.some(&range, true, 1)).await?;
     let floor = decode_floor(floor.as_deref()).ok_or_else(|| unreadable("floor of a log"))?;
     let last = match last.0.first() {
         Some((key, _)) => shared.keys.position_of_record(key).ok_or_else(|| unreadable("record's key"))?,
