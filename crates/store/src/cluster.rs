@@ -1,7 +1,8 @@
 //! What a store offers to several processes that share it, beyond what it offers to one.
 //!
 //! What always holds, for every such store (the suite behind the feature `conformance` checks it):
-//! - Once [`Cluster::expel`] has returned, no update of that member is under way, and none is committed later.
+//! - Once [`Cluster::expel`] has returned, no update of that member is committed later: also not one that was under
+//!   way. Whether the expulsion waits for such an update or makes it fail is the store's choice.
 //! - Once [`Cluster::raise_logs`] has returned, every record up to its time can be read, and later records of
 //!   these logs have later times, whatever the clocks of the processes say.
 
@@ -19,8 +20,8 @@ pub trait Cluster: Send + Sync {
     /// Makes this handle of the store a new member. From here on its updates are those of the member.
     async fn join(&self) -> Result<Member, StoreError>;
 
-    /// Removes a member, this one or another: waits for its updates under way, and makes later ones fail with
-    /// [`StoreError::Fenced`]. That there is no such member is no error.
+    /// Removes a member, this one or another: waits for its updates under way or makes them fail, and makes later ones
+    /// fail with [`StoreError::Fenced`]. That there is no such member is no error.
     async fn expel(&self, member: Member) -> Result<(), StoreError>;
 
     /// Waits until the updates of this handle that are under way have ended, also those whose callers are gone.

@@ -90,7 +90,7 @@ macro_rules! cluster_tests {
     ($make:expr) => {
         $crate::cluster_tests! { @each $make;
             an_expelled_member_writes_nothing_and_the_others_go_on;
-            an_expulsion_waits_for_updates_under_way;
+            an_update_under_way_is_committed_before_its_expulsion_or_not_at_all;
             members_have_numbers_of_their_own_and_can_leave;
             settling_waits_for_updates_whose_callers_are_gone;
             records_after_a_raise_are_later_whatever_the_clock_says;
