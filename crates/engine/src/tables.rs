@@ -2,7 +2,7 @@
 //!
 //! | question | file |
 //! |---|---|
-//! | which tables are there? | `catalog.rs`; what a change makes of a row is decided in `replacement.rs` |
+//! | which tables are there? | `catalog.rs`; `replacement.rs` decides what a change turns a row into |
 //! | how much do they hold? | `sizes.rs` |
 //! | when is a table ACTIVE, and when is it gone? | `state_change.rs`, `clearing.rs` |
 //! | how is an index created while writes go on? | `index_change.rs`, with `filling.rs` for the rows |

@@ -148,9 +148,7 @@ impl Planned<'_> {
 /// The partition and sort templates of an entity in the table or an index.
 pub fn templates(entity: &Entity, index: Option<IndexId>) -> Option<(&[Template], &[Template])> {
     match index {
-        None => entity.key.as_ref().map(|key| {
-            (std::slice::from_ref(&key.partition), key.sort.as_ref().map_or(&[][..], std::slice::from_ref))
-        }),
+        None => entity.key.as_ref().map(|key| (std::slice::from_ref(&key.partition), key.sort.as_slice())),
         Some(index) => entity.entry(index).map(|entry| (&*entry.partition, &*entry.sort)),
     }
 }

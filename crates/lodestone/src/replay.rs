@@ -153,7 +153,7 @@ impl Replay {
             }
             let answered = send(&mut servers, &recorded).await?;
             tally.count(&recorded, answered);
-            if tally.requests() % SHOWN_EVERY == 0 {
+            if tally.requests().is_multiple_of(SHOWN_EVERY) {
                 progress.tell(&format!("{} requests", tally.requests()));
             }
         }
@@ -317,7 +317,7 @@ impl Server {
 /// A factor of time.
 fn speed(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
-        Ok(speed) if speed.is_finite() && speed >= 0.001 && speed <= 1e6 => Ok(speed),
+        Ok(speed) if (0.001..=1e6).contains(&speed) => Ok(speed),
         _ => Err("a factor is a number such as 1, 0.5 or 10".to_owned()),
     }
 }

@@ -38,7 +38,7 @@ pub struct Keys {
     prefix: Vec<u8>,
 }
 
-/// What nobody else has used: the pieces of one value. Pieces may be written before the commit that uses them.
+/// A name that no other write has: the pieces of one value carry it. Pieces may be written before the commit that uses them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Generation {
     /// For a record, a time that is not after its position, so that trimming finds what is left of old ones.

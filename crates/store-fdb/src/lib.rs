@@ -27,7 +27,7 @@
 //!
 //! What always holds:
 //! - Everything that an update's decision depends on is read in the transaction of its commit, with conflicts.
-//! - A commit whose answer is lost has happened, or is kept from happening, before the caller is told.
+//! - A commit whose answer is lost has happened, or is kept from happening, before the caller gets its answer.
 //! - Once a log was read up to a position, its floor is at or above that position, and no append that commits later is
 //!   at or below it.
 //! - While a snapshot is open, what it shows is live or kept.

@@ -45,10 +45,10 @@ impl Code {
     }
 }
 
-/// What goes wrong: each once in so many times, on average. 0 is never.
+/// What goes wrong: each once in this number of times, on average. 0 is never.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Faults {
-    /// The outcome of a commit is not told.
+    /// The caller does not learn the outcome of a commit.
     pub unknown: u32,
     /// A transaction is too old at once.
     pub too_old: u32,
@@ -78,7 +78,7 @@ pub struct Model {
 }
 
 /// A transaction.
-pub struct Transaction {
+pub struct ModelTransaction {
     model: Model,
     work: Mutex<Work>,
 }
@@ -108,8 +108,8 @@ impl Model {
     }
 
     /// A transaction.
-    pub fn begin(&self) -> Transaction {
-        Transaction { model: self.clone(), work: Mutex::default() }
+    pub fn begin(&self) -> ModelTransaction {
+        ModelTransaction { model: self.clone(), work: Mutex::default() }
     }
 
     /// Every key, for tests of what is left behind.
@@ -166,7 +166,7 @@ impl Change {
     }
 }
 
-impl Transaction {
+impl ModelTransaction {
     /// Reads what `find` looks for, at the version of the transaction.
     async fn read<T>(&self, find: impl FnOnce(&Pairs) -> T) -> Result<T, Code> {
         tokio::task::yield_now().await;

@@ -7,7 +7,7 @@
 //! everything that was there, and has a later position.
 //!
 //! An owner that ended leaves its snapshot open. So owners raise a number in the list from time to time, and a
-//! snapshot whose number has not changed for long is closed by whoever notices.
+//! snapshot whose number has not changed for long is closed by the server that notices.
 
 use std::cmp::Ordering;
 

@@ -12,7 +12,7 @@
 //! - When `update` returns `Ok`, its writes are as durable as the store promises and visible to every
 //!   later read with [`Consistency::Latest`].
 //! - Rows, deletes and log records of one [`WriteSet`] become visible together or not at all.
-//! - Once a reader has read a log up to position `n`, or was told that it ends there, no record appears
+//! - Once a reader has read a log up to position `n`, or was answered that it ends there, no record appears
 //!   at or below `n`. An append that begins after another was acknowledged comes after it in every log that both
 //!   write. The records of one commit have one time in all logs.
 //! - A snapshot holds rows and logs of the same moment: it has the changes of exactly those log
@@ -184,11 +184,11 @@ pub trait Read: Send + Sync {
 /// A store of rows and logs.
 #[async_trait]
 pub trait Store: Read {
-    /// Calls `decide` with the rows of `keys` and commits the write set that it returns, as if nobody else had
+    /// Calls `decide` with the rows of `keys` and commits the write set that it returns, as if no other caller had
     /// changed these rows in between. A store may lock the keys, or find out when it commits and ask again.
     ///
     /// The write set may name other keys too (the rows of an index). Such a row must be derived from
-    /// one of `keys`, so that whoever writes it also writes that one. Keys may come in any order; the store
+    /// one of `keys`, so that an update that writes it also writes that one. Keys may come in any order; the store
     /// sorts them.
     async fn update(&self, keys: &[Key], decide: &mut Decide<'_>) -> Result<(), StoreError>;
 

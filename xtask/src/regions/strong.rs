@@ -28,7 +28,7 @@ use crate::{command, tools};
 const REGIONS: [&str; 3] = ["us-east-1", "us-east-2", "us-west-2"];
 const TABLE: &str = "Orders";
 const CLIENTS: usize = 12;
-/// One of so many steps of a client adds to the counter of all.
+/// One of this number of steps of a client adds to the counter of all.
 const COUNTS: u64 = 10;
 /// Between two kills, and until a killed server is started again.
 const KILL_PAUSE: Duration = Duration::from_millis(1500);
@@ -218,10 +218,10 @@ impl Round {
     /// All Regions have the same items, and the counter is exact.
     async fn check_end(&self) -> Result<()> {
         let mut tables = Vec::new();
-        for region in 0..REGIONS.len() {
-            let mut connection = self.shared.connect(region).await.context("every server runs")?;
+        for (server, region) in REGIONS.iter().enumerate() {
+            let mut connection = self.shared.connect(server).await.context("every server runs")?;
             let scan = json!({"TableName": TABLE, "ConsistentRead": true});
-            let mut page = super::call_in(&mut connection, REGIONS[region], "Scan", &scan).await?;
+            let mut page = super::call_in(&mut connection, region, "Scan", &scan).await?;
             tables.push(page["Items"].take());
         }
         ensure!(tables.iter().all(|table| *table == tables[0]), "the Regions differ: {tables:#?}");
@@ -265,7 +265,7 @@ enum Answer {
     Done(Value),
     /// A write of another Region was under way on the item.
     Conflict,
-    /// Nobody knows whether it was carried out.
+    /// There was no answer: it may have been carried out.
     Lost,
 }
 
@@ -282,7 +282,7 @@ impl Client {
     async fn run(mut self) -> Result<()> {
         while self.shared.reads_left.load(Ordering::Relaxed) > 0 {
             let region = self.random.usize(0..REGIONS.len());
-            match self.next % COUNTS == 0 {
+            match self.next.is_multiple_of(COUNTS) {
                 true => self.count(region).await?,
                 false => self.write(region).await?,
             }

@@ -24,7 +24,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
-use store::{Cluster, Consistency, Direction, Key, Member, Range, Space, Store, StoreError, WriteSet};
+use store::{Cluster, Consistency, Direction, Key, Member, Space, Store, StoreError, WriteSet};
 use tokio::sync::{Notify, OwnedRwLockWriteGuard, watch};
 
 use crate::Environment;

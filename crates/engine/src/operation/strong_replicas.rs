@@ -116,7 +116,7 @@ fn check_regions(engine: &Engine, table: &Table, asked: &Asked<'_>) -> Result<()
         return Err(Error::strong_regions_not_three());
     }
     let is_together = |set: &&[&str]| asked.created().chain([own]).all(|region| set.contains(&region));
-    if !REGION_SETS.iter().any(|set| is_together(set)) {
+    if !REGION_SETS.iter().any(is_together) {
         let regions: Vec<String> = std::iter::once(own).chain(asked.created()).map(str::to_owned).collect();
         return Err(Error::strong_regions_apart(&regions, &REGION_SETS));
     }

@@ -1,4 +1,4 @@
-//! What a change of a table makes of its stored row, and of those of its strong replicas in other Regions. Pure.
+//! What a change of a table turns its stored row into, and the rows of its strong replicas in other Regions. Pure.
 //!
 //! A change is given the table and its replicas, the one that was named first, and returns how all are afterwards. So a
 //! replica is made by returning one more table, and removed by returning one less.

@@ -130,7 +130,7 @@ async fn no_faults(database: &Database) {
 
 on_every_store! { two servers {
     async fn a_write_is_in_every_region_when_it_is_acknowledged(database) {
-        let regions = three_regions(&database).await;
+        let regions = three_regions(database).await;
         for round in 0..30 {
             let value = round.to_string();
             regions[round % 3].put("a", &value).await;
@@ -142,12 +142,12 @@ on_every_store! { two servers {
             let count = region.ok("Scan", json!({"TableName": "Table", "Select": "COUNT"})).await;
             assert_eq!(count["Count"], 1);
         }
-        no_faults(&database).await;
+        no_faults(database).await;
     }
 
     async fn describe_table_shows_the_others_the_consistency_and_the_witness(database) {
         database.with_table("Table").await;
-        let [home, away, witness] = REGIONS.map(|name| region(&database, name));
+        let [home, away, witness] = REGIONS.map(|name| region(database, name));
         let answer = home.ok("UpdateTable", strong(&["us-east-2"], Some("us-west-2"))).await;
         assert_eq!(answer["TableDescription"]["TableStatus"], "UPDATING");
         let (own, other) = (home.table().await, away.table().await);
@@ -166,7 +166,7 @@ on_every_store! { two servers {
     }
 
     async fn an_index_that_is_made_in_one_region_is_maintained_by_all(database) {
-        let [one, two, three] = three_regions(&database).await;
+        let [one, two, three] = three_regions(database).await;
         two.put("a", "red").await;
         one.ok("UpdateTable", json!({
             "TableName": "Table",
@@ -187,16 +187,16 @@ on_every_store! { two servers {
         }
         let arn = two.table().await["GlobalSecondaryIndexes"][0]["IndexArn"].take();
         assert!(arn.as_str().unwrap().contains("us-east-2"));
-        no_faults(&database).await;
+        no_faults(database).await;
         let delete = json!([{"Delete": {"IndexName": "ByValue"}}]);
         two.ok("UpdateTable", json!({"TableName": "Table", "GlobalSecondaryIndexUpdates": delete})).await;
         until("it is gone", async || one.table().await["GlobalSecondaryIndexes"].is_null()).await;
         three.put("d", "red").await;
-        no_faults(&database).await;
+        no_faults(database).await;
     }
 
     async fn each_region_has_a_stream_of_its_own_with_the_writes_of_all(database) {
-        let [one, two, three] = three_regions(&database).await;
+        let [one, two, three] = three_regions(database).await;
         one.put("before", "1").await;
         two.stream(true).await;
         one.put("a", "1").await;
@@ -215,7 +215,7 @@ on_every_store! { two servers {
     }
 
     async fn all_other_replicas_leave_together_and_the_last_one_keeps_the_items(database) {
-        let [one, two, three] = three_regions(&database).await;
+        let [one, two, three] = three_regions(database).await;
         two.stream(true).await;
         three.put("a", "1").await;
         let arn = two.table().await["LatestStreamArn"].take();
@@ -239,13 +239,13 @@ on_every_store! { two servers {
         assert_eq!(one.get("a").await.as_deref(), Some("1"));
         assert_eq!(two.changes(&arn).await, ["INSERT a"], "its last records can be read for a day");
         one.put("b", "1").await;
-        no_faults(&database).await;
+        no_faults(database).await;
         one.ok("DeleteTable", json!({"TableName": name})).await;
         assert!(one.is_gone().await);
     }
 
     async fn a_strong_table_has_no_transactions_and_no_time_to_live(database) {
-        let [_, two, _] = three_regions(&database).await;
+        let [_, two, _] = three_regions(database).await;
         let item = json!({"p": {"S": "a"}, "s": {"S": "s"}});
         let put = json!([{"Put": {"TableName": "Table", "Item": item}}]);
         let get = json!([{"Get": {"TableName": "Table", "Key": item}}]);
@@ -260,7 +260,7 @@ on_every_store! { two servers {
     }
 
     async fn settings_are_shared_except_for_those_that_each_region_has_of_its_own(database) {
-        let [one, two, three] = three_regions(&database).await;
+        let [one, two, three] = three_regions(database).await;
         let max = json!({"MaxReadRequestUnits": 50, "MaxWriteRequestUnits": 40});
         two.ok("UpdateTable", json!({"TableName": "Table", "OnDemandThroughput": max})).await;
         let class = "STANDARD_INFREQUENT_ACCESS";

@@ -26,9 +26,8 @@ impl Pseudonyms {
     pub fn replace(&self, body: &mut Value) {
         match body {
             Value::Object(members) => {
-                if !self.replace_value(members) {
-                    members.values_mut().for_each(|member| self.replace(member));
-                }
+                let is_replaced = self.replace_value(members);
+                members.values_mut().filter(|_| !is_replaced).for_each(|member| self.replace(member));
             }
             Value::Array(elements) => elements.iter_mut().for_each(|element| self.replace(element)),
             _ => {}

@@ -45,7 +45,7 @@ pub(super) enum Transaction {
     #[cfg(feature = "client")]
     Cluster(foundationdb::Transaction),
     #[cfg(feature = "model")]
-    Model(Box<model::Transaction>),
+    Model(Box<model::ModelTransaction>),
 }
 
 #[cfg(feature = "client")]

@@ -44,7 +44,7 @@ impl Failure {
         }
     }
 
-    /// What the caller is told when the call is given up.
+    /// The error that the caller gets when the call is given up.
     pub(super) fn into_error(self) -> StoreError {
         match self {
             Failure::Final(error) => error,

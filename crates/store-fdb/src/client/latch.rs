@@ -27,7 +27,7 @@ impl Latches {
         Latches((0..COUNT).map(|_| Arc::default()).collect())
     }
 
-    /// Waits for the latches of all keys. They are taken in one order, so nobody waits in a circle.
+    /// Waits for the latches of all keys. They are taken in one order, so two callers never wait for each other.
     pub(super) async fn take(&self, keys: &[Key]) -> Held {
         let mut numbers: Vec<usize> = keys.iter().map(number).collect();
         numbers.sort_unstable();

@@ -1,7 +1,7 @@
 //! The servers that share the cluster.
 //!
 //! A server that has joined has a key. Every commit of an update reads it, so removing it makes the commits under way
-//! fail, and later updates find nothing. An expulsion waits for nobody.
+//! fail, and later updates find nothing. An expulsion waits for no commit.
 
 use async_trait::async_trait;
 use store::{Cluster, Log, Member, StoreError};

@@ -2,7 +2,7 @@
 //!
 //! If the answer to a commit is lost, it may have happened, and it may still happen. So each commit leaves a mark, in
 //! a slot that no other commit of any server uses at the same time, and conflicts with every change of that mark.
-//! Whoever wants to know looks: the mark is there, or it is replaced by one that says "closed", which keeps the commit
+//! A server that has to know reads the slot: the mark is there, or it is replaced by one that says "closed", which keeps the commit
 //! from happening later.
 
 use std::sync::Arc;
@@ -155,7 +155,7 @@ impl Shared {
         }
     }
 
-    /// What nobody else has used.
+    /// A name that no other write has.
     pub(super) fn generation(&self, time_us: u64) -> Generation {
         Generation { time_us, handle: self.handle, serial: self.next_serial() }
     }

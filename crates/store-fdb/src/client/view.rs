@@ -4,6 +4,7 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use bytes::Bytes;
+use futures_util::TryFutureExt as _;
 use futures_util::future::{try_join, try_join_all};
 use store::turns::{KEY_WORK, ROW_WORK, Slices};
 use store::{Direction, Key, KeyRef, Log, LogPosition, Range, StoreError, Visit};
@@ -257,7 +258,7 @@ impl View {
 /// Where a log ends at the moment of a transaction, without a conflict.
 pub(super) async fn ends(shared: &Shared, transaction: &Transaction, log: Log) -> Result<Ends, Failure> {
     let (floor_key, range) = (shared.keys.floor(log), shared.keys.log(log));
-    let floor = async { Ok(transaction.get(&floor_key, Reading::Looks).await?) };
+    let floor = transaction.get(&floor_key, Reading::Looks).err_into();
     let (floor, last) = try_join(floor, transaction.some(&range, true, 1)).await?;
     let floor = decode_floor(floor.as_deref()).ok_or_else(|| unreadable("floor of a log"))?;
     let last = match last.0.first() {
