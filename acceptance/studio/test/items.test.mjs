@@ -79,7 +79,10 @@ test("a new item asks for what the model needs, and its keys follow", async () =
   const page = await open(`${server.home}table/app-main`);
   await rows(page).first().waitFor();
   await toolbar(page).getByRole("button", { name: "+ New item" }).click();
+  await field(page, "tier").waitFor();
   await inspector(page).getByRole("button", { name: "Order", exact: true }).click();
+  await field(page, "orderId").waitFor();
+  assert.equal(await field(page, "tier").count(), 0, "what the model gave to a customer is not an order's");
   await field(page, "customerId").fill("customer-0099");
   await field(page, "orderId").fill("order-9001");
   await field(page, "createdAt").fill("2026-11-18T14:12:09Z");

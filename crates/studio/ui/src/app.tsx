@@ -14,7 +14,7 @@ import { Dialog, Failure, Loading, Spark, useRepeat } from "./parts";
 import { follow, go, href, place } from "./place";
 import { pulse, readMetrics, unitsOf } from "./series";
 import { SignIn } from "./signin";
-import { type Feature, type InjectedFault, begin, descriptions, faultsOn, indexesOf, letters, said, saidTimes, session, statusLine, tableNames, theme, watchTables, whyNot, withheld, NEW_TABLE } from "./session";
+import { type Feature, type InjectedFault, begin, descriptions, faultsOn, indexesOf, letters, said, saidAt, saidTimes, session, statusLine, tableNames, theme, watchTables, whyNot, withheld, NEW_TABLE } from "./session";
 import { draftOf } from "./table/drafts";
 
 const PULSE_MINUTES = 30;
@@ -295,13 +295,14 @@ function Foot() {
   );
 }
 
-// A phone shows no foot: what is said is above the navigation for a while. The foot reads it aloud.
+// A phone shows no foot: what is said is above the navigation for a while. The foot reads it aloud. What was read has a
+// bar of its own.
 const SAID_MS = 6000;
 const phone = matchMedia("(max-width: 820px)");
 function Strip() {
   const [shown, setShown] = useState(0);
   useEffect(() => {
-    setShown(phone.matches ? saidTimes.value : 0);
+    setShown(phone.matches && saidAt.value !== "read" ? saidTimes.value : 0);
     const timer = setTimeout(() => setShown(0), SAID_MS);
     return () => clearTimeout(timer);
   }, [saidTimes.value]);

@@ -1,7 +1,7 @@
 // The picture of a model beside its file. Both are the same thing: choosing in one shows the place in the other, and what
 // a form adds is an edit of the text.
 
-import type { EditorView } from "@codemirror/view";
+import { EditorView } from "@codemirror/view";
 import { useMemo, useRef, useState } from "preact/hooks";
 import { Editor } from "../editor";
 import { count, money, plural } from "../format";
@@ -35,7 +35,8 @@ export function Picture({ state }: { state: ModelState }) {
     const editor = view.current;
     if (!editor) return;
     const at = editor.state.doc.line(Math.min(one.line, editor.state.doc.lines)).from;
-    editor.dispatch({ selection: { anchor: at }, scrollIntoView: true });
+    // What belongs to it is below its name.
+    editor.dispatch({ selection: { anchor: at }, effects: EditorView.scrollIntoView(at, { y: "start", yMargin: 60 }) });
   };
   const change = (text: string, saidLine?: string) => {
     state.text.value = text;

@@ -280,7 +280,7 @@ export class TableState {
 
   private sayFound() {
     const walk = this.walk.value;
-    if (walk && !walk.error.value) say(`${plural(this.held.value, "item")} held, ${plural(walk.units.value, "read unit")}.`);
+    if (walk && !walk.error.value) say(`${plural(this.held.value, "item")} held, ${plural(walk.units.value, "read unit")}.`, "read");
   }
 
   async jump(at: number) {
