@@ -97,7 +97,7 @@ const screens = {
   metrics: [() => `${busy.home}metrics`, (page) => page.getByRole("row", { name: /^UpdateItem/ }).waitFor()],
   learn: [() => `${busy.home}table/app-main/learn`, (page) => page.getByRole("region", { name: "Learned patterns" }).getByRole("row", { name: /^query-/ }).first().waitFor()],
   beginning: [() => empty.home, (page) => page.getByRole("button", { name: "order-management" }).waitFor()],
-  overview: [() => busy.home, (page) => page.getByText("nothing found").first().waitFor()],
+  overview: [() => busy.home, (page) => page.getByRole("row", { name: /^order-management .*\$\d/ }).waitFor()],
   table: [
     () => `${server.home}table/app-main`,
     async (page) => {
@@ -122,7 +122,7 @@ const screens = {
     (page) => page.getByRole("region", { name: "Expected, not returned" }).waitFor(),
   ],
   "new-table": [
-    () => `${server.home}new-table`,
+    () => `${empty.home}new-table`,
     async (page) => {
       await page.getByLabel("From an example").selectOption("order-management");
       await page.locator("pre", { hasText: "update-continuous-backups" }).waitFor();

@@ -87,7 +87,12 @@ async function send(origin, operation, input) {
 let browser;
 after(() => browser?.close());
 
-export async function open(address, { theme = "light", width = 1600, height = 1000 } = {}) {
+// How long anything may take on a busy machine. Nothing waits for a time to pass.
+export const DEADLINE_MS = 120_000;
+
+// A story that does not care looks at the usual window, and at the two themes in turn.
+let opened = 0;
+export async function open(address, { theme = opened++ % 2 ? "dark" : "light", width = 1440, height = 900 } = {}) {
   browser ??= await chromium.launch({ executablePath: "/usr/bin/chromium", args: FLAGS });
   const context = await browser.newContext({ viewport: { width, height }, colorScheme: theme, reducedMotion: "reduce" });
   const page = await context.newPage();
@@ -99,8 +104,7 @@ export async function open(address, { theme = "light", width = 1600, height = 10
     list.push(`${message.text()} ${message.location().url}`);
   });
   page.on("pageerror", (error) => page.complaints.push(error.stack));
-  // Generous, because a busy machine is slow; nothing waits for a time to pass.
-  page.setDefaultTimeout(120_000);
+  page.setDefaultTimeout(DEADLINE_MS);
   await page.goto(address);
   return page;
 }
@@ -176,15 +180,27 @@ export const field = (page, attribute) => inspector(page).getByLabel(attribute, 
 export const changes = (page) => page.getByRole("region", { name: "Changes" });
 export const readBar = (page) => page.getByRole("group", { name: "What was read" });
 
+export const frame = (page) => page.evaluate(() => new Promise(requestAnimationFrame));
+
+// Asks again with every frame, until the answer is one.
+export async function until(page, what, ask) {
+  for (const end = Date.now() + DEADLINE_MS; ; await frame(page)) {
+    const answer = await ask();
+    if (answer) return answer;
+    assert.ok(Date.now() < end, what);
+  }
+}
+
 // Scrolls until a row is drawn that fits.
 export async function row(page, text, grid = "#base") {
   const found = rows(page, grid).filter({ hasText: text }).first();
   const scroll = page.locator(`${grid} .scroll`);
   await rows(page, grid).first().waitFor();
-  for (let steps = 0; steps < 200 && !(await found.isVisible()); steps++) {
-    await scroll.evaluate((element) => (element.scrollTop += 400));
-    await page.evaluate(() => new Promise(requestAnimationFrame));
-  }
+  await until(page, `a row with ${text}`, async () => {
+    if (await found.isVisible()) return true;
+    // From the end to the start again: rows may have come in the meantime.
+    return scroll.evaluate((element) => void (element.scrollTop = element.scrollTop + element.clientHeight >= element.scrollHeight - 1 ? 0 : element.scrollTop + 400));
+  });
   await found.scrollIntoViewIfNeeded();
   return found;
 }

@@ -7,7 +7,7 @@ import { request } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
-import { accessible, close, loadExample, open, plainTable, rows, said, serve } from "../studio.mjs";
+import { accessible, changes, close, field, inspector, loadExample, open, openItem, plainTable, rows, said, serve } from "../studio.mjs";
 
 const folder = mkdtempSync(join(tmpdir(), "lodestone-access-"));
 after(() => rmSync(folder, { recursive: true, force: true }));
@@ -75,6 +75,56 @@ test("a form begins with an example, and a request that is typed changes the for
   await page.keyboard.press("Control+Enter");
   await rows(page).first().waitFor();
   await page.getByText("model: order-management").waitFor();
+  await close(page);
+});
+
+test("a new table begins from a model, or like another table", async () => {
+  const server = await serve("--in-memory");
+  const { examples } = await server.post("examples");
+  await server.post("file/orders", { text: examples.find((one) => one.name === "order-management").text });
+  const page = await open(`${server.home}new-table`);
+  const make = async (name) => {
+    await page.getByRole("button", { name: /^Create table/ }).click();
+    await page.getByRole("heading", { name, exact: true }).waitFor();
+    return (await server.call("DescribeTable", { TableName: name })).Table;
+  };
+  await page.getByLabel("From a model").selectOption("orders");
+  await page.getByLabel("Name of the index").nth(1).waitFor();
+  assert.equal(await page.getByLabel("Name", { exact: true }).inputValue(), "app-main");
+  assert.equal(await page.getByLabel("Load sample items").isChecked(), false, "the user's own model has no samples to begin with");
+  const first = await make("app-main");
+  await page.getByText("model: orders").waitFor();
+  await page.goto(`${server.home}new-table`);
+  await page.getByLabel("Like a table").selectOption("app-main");
+  await page.waitForFunction(() => document.querySelector("input[aria-label='Name']").value === "app-main-2");
+  const second = await make("app-main-2");
+  const indexes = (table) => table.GlobalSecondaryIndexes.map(({ IndexName, KeySchema, Projection }) => ({ IndexName, KeySchema, Projection })).sort((one, other) => one.IndexName.localeCompare(other.IndexName));
+  assert.deepEqual(second.KeySchema, first.KeySchema);
+  assert.deepEqual(indexes(second), indexes(first));
+  assert.deepEqual(second.StreamSpecification, first.StreamSpecification);
+  const recovery = async (TableName) => (await server.call("DescribeContinuousBackups", { TableName })).ContinuousBackupsDescription.PointInTimeRecoveryDescription.PointInTimeRecoveryStatus;
+  assert.equal(await recovery("app-main-2"), await recovery("app-main"));
+  assert.equal(second.ItemCount, 0);
+  await close(page);
+});
+
+test("the theme is the system's until one is chosen, and then stays", async () => {
+  const server = await serve("--in-memory");
+  const page = await open(server.home, { theme: "dark" });
+  const paper = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
+  const choose = (name) => page.getByRole("contentinfo").getByRole("button", { name: `theme: ${name}` });
+  await choose("system").waitFor();
+  const dark = await paper();
+  await choose("system").click();
+  await choose("light").waitFor();
+  const light = await paper();
+  assert.notEqual(light, dark);
+  await page.reload();
+  await choose("light").waitFor();
+  assert.equal(await paper(), light);
+  await choose("light").click();
+  await choose("dark").waitFor();
+  assert.equal(await paper(), dark);
   await close(page);
 });
 
@@ -183,8 +233,18 @@ test("another Lodestone is opened read-only beside this one, and its secret stay
   const carol = addUser("carol", "arn:aws:iam::aws:policy/AdministratorAccess");
   const far = await serve("--in-memory", "--access", access);
   const near = await serve("--in-memory");
-  await plainTable(near, "near-table");
-  const page = await open(`${near.home}connections`, { width: 1440, height: 900 });
+  await loadExample(near);
+  // What is drafted here belongs to this server's tables.
+  const page = await open(`${near.home}table/app-main`, { width: 1440, height: 900 });
+  await rows(page).first().waitFor();
+  await page.getByRole("button", { name: "+ New item" }).click();
+  await changes(page).waitFor();
+  const side = page.getByRole("navigation", { name: "Studio", exact: true });
+  await side.getByText("● 1").waitFor();
+  await page.goto(`${near.home}new-table`);
+  await page.getByLabel("Name", { exact: true }).fill("half-made");
+  await page.getByText("this draft is kept in this browser").waitFor();
+  await page.goto(`${near.home}connections`);
   const form = page.getByRole("region", { name: "Add a connection" });
   await form.getByLabel("Address").fill(far.origin);
   await form.getByLabel("Access key id").fill(carol.id);
@@ -205,11 +265,37 @@ test("another Lodestone is opened read-only beside this one, and its secret stay
   await page.getByText("PRODUCTION").waitFor();
   await page.getByRole("button", { name: "order-management" }).click();
   await rows(page).first().waitFor();
-  const side = page.getByRole("navigation", { name: "Studio", exact: true });
   assert.equal(await side.getByRole("link", { name: "Heat" }).count(), 0, "only a Lodestone can tell of its own tables");
   await side.getByRole("link", { name: "Stream" }).waitFor();
   assert.equal(await page.getByRole("navigation", { name: "Table" }).getByRole("link", { name: /^(Heat|Capacity|Learn)$/ }).count(), 0);
-  assert.deepEqual((await near.call("ListTables", {})).TableNames, ["near-table"]);
+  // A table of the same name has no draft, and neither has the form of a new table.
+  assert.equal(await side.getByText("● 1").count(), 0);
+  assert.equal(await changes(page).count(), 0);
+  // The price of a write is not known before, and nothing says that it is zero.
+  await openItem(page, "PROFILE");
+  await field(page, "name").fill("Ada of the far table");
+  await changes(page).getByText("price not known here").waitFor();
+  await changes(page).getByRole("button", { name: /^Write(?! for)/ }).click();
+  await said(page).getByText(/^Written: name .* → Ada of the far table\. 1 WCU\.$/).waitFor();
+  await changes(page).getByText("Written for 1 WCU").waitFor();
+  await field(page, "name").fill("another draft");
+  await side.getByText("● 1").waitFor();
+  await page.reload();
+  await changes(page).getByText("price not known here").waitFor();
+  const kept = await page.evaluate(() => JSON.stringify({ ...localStorage }));
+  assert.ok(!kept.includes("far table") && !kept.includes("another draft"), "what is done on a connection ends with the tab");
+  await changes(page).getByRole("button", { name: "Discard" }).click();
+  await page.goto(`${near.home}new-table?connection=team-staging`);
+  assert.equal(await page.getByLabel("Name", { exact: true }).inputValue(), "");
+  await page.goto(`${near.home}table/app-main`);
+  await changes(page).waitFor();
+  await side.getByText("● 1").waitFor();
+  await page.goto(`${near.home}new-table`);
+  assert.equal(await page.getByLabel("Name", { exact: true }).inputValue(), "half-made");
+  const names = async (server) => (await server.call("Scan", { TableName: "app-main" })).Items.map((item) => item.name?.S);
+  assert.ok(!(await names(near)).includes("Ada of the far table"));
+  await page.goto(`${near.home}?connection=team-staging`);
+  await page.getByText("PRODUCTION").waitFor();
   // What is read-only is refused by the server.
   const readOnly = await near.post("connections/add", { name: "Look only", kind: "lodestone", address: far.origin, region: "us-east-1", keyId: carol.id, secret: carol.secret, readOnly: true });
   const refused = await fetch(`${near.origin}/studio/api/call/DeleteTable`, { method: "POST", headers: { "content-type": "application/json", "x-lodestone-studio": "1", "x-lodestone-connection": readOnly.id }, body: JSON.stringify({ TableName: "app-main" }) });
@@ -219,7 +305,8 @@ test("another Lodestone is opened read-only beside this one, and its secret stay
   assert.ok(!told.includes(carol.secret) && told.includes(carol.id), "a secret goes in and never comes out");
   await page.getByRole("button", { name: /^Team staging/ }).click();
   await page.getByRole("dialog").getByRole("link", { name: /^This server/ }).click();
-  await page.getByRole("navigation", { name: "Studio", exact: true }).getByRole("link", { name: "near-table" }).waitFor();
+  await page.waitForURL((url) => !url.searchParams.has("connection"));
+  await side.getByText("● 1").waitFor();
   await close(page, { refusals: page.refusals.length });
 });
 
@@ -231,6 +318,7 @@ test("writes to AWS need its account's number, and then last for a time", async 
   await assert.rejects(server.post("connections/writes", { id: added.id, minutes: 60, typed: "yes" }), /typing the name of the connection/);
   const page = await open(`${server.home}connections`);
   await page.getByRole("button", { name: "AWS dev" }).click();
+  assert.match(await page.getByRole("region", { name: "AWS dev" }).getByRole("heading").innerText(), /AWS dev/, "a name is written as it was given");
   await page.getByLabel("Type the connection’s name").fill("AWS dev");
   await page.getByRole("button", { name: "Allow writes" }).click();
   await page.getByText("writes for 60 more minutes").waitFor();
@@ -310,7 +398,16 @@ test("a phone can navigate, open a table and read it", async () => {
     await page.locator("main h1, main h2, main .pill").first().waitFor();
     assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), `${path} scrolls sideways`);
   }
+  // What an act has done is said where it was done, and above the navigation for a while.
+  const panel = page.getByRole("region", { name: "Time to live" });
+  await panel.getByLabel("Attribute with the time").fill("expiresAt");
+  await panel.getByRole("button", { name: "Turn it on" }).click();
+  await panel.getByText("Items are deleted after their expiresAt.").waitFor();
+  const strip = page.locator(".strip-said");
+  await strip.getByText("Items are deleted after their expiresAt.").waitFor();
+  const [above, below] = [await strip.boundingBox(), await bar.boundingBox()];
+  assert.ok(above.y + above.height <= below.y + 1, "the strip hides nothing of the navigation");
   await accessible(page, "a phone");
+  await strip.waitFor({ state: "detached" });
   await close(page);
-  void said;
 });

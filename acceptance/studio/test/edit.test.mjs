@@ -34,9 +34,10 @@ test("an order is shipped: the way through the indexes and the units are shown, 
 
   // Back to what was there, on the condition that what was written is still there.
   await changes(page).getByRole("button", { name: "Undo" }).click();
+  await said(page).getByText("The opposite change is ready to be written.").waitFor();
   await changes(page).getByText("UpdateItem, only if").waitFor();
   await changes(page).getByRole("button", { name: "Write for 4 WCU" }).click();
-  await said(page).getByText("as predicted").waitFor();
+  await said(page).getByText("4 WCU, as predicted").waitFor();
   await changes(page).getByText("Written for 4 WCU").waitFor();
   await close(page);
 });

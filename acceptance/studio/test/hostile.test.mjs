@@ -34,7 +34,7 @@ await server.call("PutItem", { TableName: "hostile", Item: { k: text(markup) } }
 test("every hostile item is listed, opened and shown as text", async () => {
   const page = await open(`${server.home}table/hostile`);
   await rows(page).first().waitFor();
-  assert.equal(await rows(page).count(), Object.keys(items).length + 2);
+  await page.waitForFunction((all) => document.querySelectorAll("#base .row").length === all, Object.keys(items).length + 2);
   for (const name of [...Object.keys(items), "own"]) {
     const id = JSON.stringify([text(name)]);
     await page.locator(`#base .row[data-item='${id}'] .sk`).click();

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { close, inspector, loadExample, open, rows, said, serve } from "../studio.mjs";
+import { close, inspector, loadExample, open, rows, said, serve, until } from "../studio.mjs";
 
 const server = await serve();
 await loadExample(server);
@@ -27,7 +27,10 @@ test("an attribute is changed and written, then taken back", async () => {
   const page = await open(`${server.home}table/app-main?pk=ORDER%23order-0002`);
   await rows(page).first().waitFor();
   const body = page.locator("#base .scroll");
-  while (!(await body.evaluate((element) => element === document.activeElement))) await page.keyboard.press("Tab");
+  await until(page, "Tab reaches the rows", async () => {
+    await page.keyboard.press("Tab");
+    return body.evaluate((element) => element === document.activeElement);
+  });
   await page.keyboard.press("ArrowDown");
   await page.keyboard.press("ArrowDown");
   await page.keyboard.press("e");
@@ -40,6 +43,7 @@ test("an attribute is changed and written, then taken back", async () => {
   await page.keyboard.press("Escape");
   await page.waitForFunction(() => document.activeElement?.closest("#base"));
   await page.keyboard.press("Control+z");
+  await said(page).getByText("The opposite change is ready to be written.").waitFor();
   await page.getByRole("button", { name: /^Write for/ }).waitFor();
   await page.keyboard.press("Control+s");
   await said(page).getByText("as predicted").waitFor();

@@ -71,6 +71,16 @@ test("all reads are run on the real table and come back as expected, and the cer
   assert.ok((await comparison.getByRole("row").count()) > 1);
   const [download] = await Promise.all([page.waitForEvent("download"), page.getByRole("button", { name: "Certificate" }).click()]);
   assert.equal(download.suggestedFilename(), "order-management-certificate.json");
+  // What the board has run is among the requests, to be found and run again.
+  await page.goto(`${server.home}query?table=app-main`);
+  await page.getByRole("tab", { name: "History" }).click();
+  const history = page.getByRole("region", { name: "History" });
+  for (const [words, requests] of [["GetItem PROFILE", 1], ["Query GSI1", 1], ["Query GSI2", 3]]) {
+    await page.getByLabel("Find a request").fill(words);
+    await page.waitForFunction((count) => document.querySelectorAll("[aria-label=History] tbody tr").length === count, requests);
+  }
+  await history.waitFor();
+  await page.goto(`${home}/patterns/A2`);
   await page.getByRole("link", { name: "A6", exact: true }).click();
   await page.getByText("writes: in memory only").first().waitFor();
   await close(page);

@@ -4,7 +4,7 @@
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { test } from "node:test";
-import { accessible, close, loadExample, open, plainTable, serve } from "../studio.mjs";
+import { accessible, close, loadExample, open, frame, plainTable, serve, until } from "../studio.mjs";
 
 const server = await serve();
 await loadExample(server);
@@ -21,6 +21,13 @@ const ship = ({ PK, SK }) =>
     ExpressionAttributeNames: { "#status": "status" },
     ExpressionAttributeValues: { ":new": { S: "SHIPPED" } },
   });
+
+// Local time, as the page has it.
+function written(seconds) {
+  const date = new Date(1000 * seconds);
+  const pad = (number) => String(number).padStart(2, "0");
+  return `${date.getFullYear()}-${pad(date.getMonth() + 1)}-${pad(date.getDate())} ${[date.getHours(), date.getMinutes(), date.getSeconds()].map(pad).join(":")}`;
+}
 
 test("a stream that is off teaches what it is for; turned on, changes appear in their lanes as they are made", async () => {
   const page = await open(`${server.home}table/${TABLE}/stream`);
@@ -75,10 +82,18 @@ test("a table is restored to the time before a mistake, and the difference is sh
   const customer = Items.filter((item) => item.PK.S === "CUST#customer-0002");
   for (const { PK, SK } of customer) await server.call("DeleteItem", { TableName: TABLE, Key: { PK, SK } });
   const slider = page.getByRole("slider", { name: "Time to restore to" });
+  const shown = async (name) => Number(await slider.getAttribute(name));
   await slider.focus();
-  await page.keyboard.press("End");
+  await page.keyboard.press("Home");
+  await until(page, "the first second", async () => (await shown("aria-valuenow")) === (await shown("aria-valuemin")));
   const tallies = page.getByRole("status", { name: "What a restore would change" });
-  for (let steps = 0; steps < 60 && Number(await slider.getAttribute("aria-valuenow")) > begun; steps++) await page.keyboard.press("ArrowLeft");
+  // The end of what can be restored follows the clock.
+  await until(page, "the time that is typed", async () => {
+    await page.getByLabel("The time, as").fill(written(begun));
+    await page.keyboard.press("Enter");
+    await frame(page);
+    return (await shown("aria-valuenow")) === begun;
+  });
   await tallies.getByText(`− ${customer.length} since`).waitFor();
   await tallies.getByText(`${ItemCount} items then`).waitFor();
   await page.locator(".differences").getByText("CUST#customer-0002").first().waitFor();
@@ -98,6 +113,7 @@ test("a backup is made, restored under another name and deleted", async () => {
   const list = page.getByRole("region", { name: "Backups" });
   await list.getByLabel("Name of the backup").fill("before-the-sale");
   await list.getByRole("button", { name: "Back up now" }).click();
+  await list.getByText("The backup is being made.").waitFor();
   await list.getByText("complete").waitFor();
   await list.getByRole("button", { name: "Restore" }).click();
   await page.getByRole("dialog").getByLabel("Name of the new table").fill("from-the-backup");
@@ -128,6 +144,7 @@ test("an index is added and watched while it fills, then queried", async () => {
   await dialog.getByLabel("Sort key", { exact: true }).fill("createdAt");
   await accessible(page, "adding an index");
   await dialog.getByRole("button", { name: "Make the index" }).click();
+  await page.getByRole("region", { name: "Indexes" }).getByText("byStatus is being filled.").waitFor();
   const line = page.getByRole("row", { name: /byStatus/ });
   await line.getByText("ACTIVE").waitFor();
   const { Count } = await server.call("Query", { TableName: TABLE, IndexName: "byStatus", KeyConditionExpression: "#s = :s", ExpressionAttributeNames: { "#s": "status" }, ExpressionAttributeValues: { ":s": { S: "SHIPPED" } } });
@@ -143,6 +160,7 @@ test("time to live is turned on and off", async () => {
   await panel.getByLabel("Attribute with the time").fill("expiresAt");
   await panel.getByRole("button", { name: "Turn it on" }).click();
   await panel.getByText("Items are deleted when the time in expiresAt is over.").waitFor();
+  await panel.getByText("Items are deleted after their expiresAt.").waitFor();
   const { TimeToLiveDescription } = await server.call("DescribeTimeToLive", { TableName: TABLE });
   assert.equal(TimeToLiveDescription.AttributeName, "expiresAt");
   await panel.getByRole("button", { name: "Turn it off" }).click();
@@ -168,17 +186,18 @@ test("heat is seen by range and by key, measured before forecast, by mouse and b
   await page.getByText("measured, then forecast by model: order-management").waitFor();
   await busiest.getByRole("heading", { name: /^Model and traffic/ }).waitFor();
   const map = page.getByRole("slider", { name: "Heat, cursor" });
-  const said = () => map.getAttribute("aria-valuetext");
+  const says = (pattern) => until(page, String(pattern), async () => pattern.test(await map.getAttribute("aria-valuetext")));
   await map.focus();
   await page.keyboard.press("ArrowDown");
-  assert.match(await said(), /Range 2 of 64.*: .* WCU\/s/);
+  await says(/Range 2 of 64.*: .* WCU\/s/);
+  // The forecast follows what was measured.
   await page.keyboard.press("ArrowRight");
-  assert.match(await said(), /: forecast .* WCU\/s/, "the forecast follows what was measured");
+  await says(/: forecast .* WCU\/s/);
   await page.getByRole("button", { name: "By key" }).click();
   await page.waitForURL(/by=key/);
   await map.focus();
   await page.keyboard.press("m");
-  assert.match(await said(), /WCU\/s, .* of a partition/);
+  await says(/WCU\/s, .* of a partition/);
   await page.keyboard.press("t");
   await page.getByRole("region", { name: "Heat as a table" }).getByText("CUST#customer-0001").first().waitFor();
   await page.getByRole("button", { name: "24 h" }).click();
@@ -199,11 +218,11 @@ test("a table with too little throughput says what AWS would throttle, why, and 
   await page.getByRole("region", { name: "Keys that AWS would have throttled" }).getByRole("link", { name: /^item-/ }).first().waitFor();
   // Clients go on: a metric is listed some seconds after it had its first value.
   const chip = page.getByRole("figure", { name: "Table" }).getByText(/AWS would have throttled/);
-  for (let rounds = 0; rounds < 30 && !(await chip.isVisible()); rounds++) {
+  await until(page, "the chart says what AWS would throttle", async () => {
     await write();
     await page.waitForResponse(/api\/metrics$/);
-  }
-  await chip.waitFor();
+    return chip.isVisible();
+  });
   await page.getByRole("slider", { name: "Burst left, cursor" }).focus();
   await page.keyboard.press("t");
   await page.getByRole("region", { name: "Burst left as a table" }).getByText("0 s", { exact: true }).first().waitFor();
@@ -211,6 +230,29 @@ test("a table with too little throughput says what AWS would throttle, why, and 
   const overview = await open(server.home);
   await overview.getByRole("region", { name: "Now" }).getByText(/AWS would have throttled/).waitFor();
   await close(overview);
+});
+
+test("heat marks where a limit was met, on a scale of its own or a partition's, and says how many shards would do", async () => {
+  await server.call("CreateTable", { TableName: "hotspot", KeySchema: [{ AttributeName: "id", KeyType: "HASH" }], AttributeDefinitions: [{ AttributeName: "id", AttributeType: "S" }], BillingMode: "PROVISIONED", ProvisionedThroughput: { ReadCapacityUnits: 1, WriteCapacityUnits: 1 } });
+  // One key, most of what a partition sustains: writes of a large item, wherever a minute ends.
+  const Key = { id: { S: "everybody" } };
+  await server.send("PutItem", { TableName: "hotspot", Item: { ...Key, text: { S: "x".repeat(390_000) } } });
+  for (let at = 0; at < 220; at++) await server.send("UpdateItem", { TableName: "hotspot", Key, UpdateExpression: "SET seen = :at", ExpressionAttributeValues: { ":at": { N: String(at) } } });
+  const page = await open(`${server.home}table/hotspot/heat?unit=write`);
+  const busiest = page.getByRole("complementary", { name: "Busiest keys" });
+  await busiest.getByRole("link", { name: "everybody" }).waitFor();
+  await busiest.getByText("too hot").waitFor();
+  await busiest.getByText(/^\d+ shards would bring it to \d+ %/).waitFor();
+  await busiest.getByText(/It asked for more: [\d,]+ were served that AWS would refuse/).waitFor();
+  await page.locator(".heatmap .met").first().waitFor({ state: "attached" });
+  const figure = page.getByRole("figure", { name: "Heat" });
+  await figure.getByText("a limit was met").waitFor();
+  await figure.getByText(/the most that was measured: [\d,]+ % of what one partition sustains/).waitFor();
+  await figure.getByRole("button", { name: "Of a partition" }).click();
+  await page.waitForURL(/scale=partition/);
+  await figure.getByText("0 to 160 % of the 1,000 WCU that one partition sustains").waitFor();
+  await accessible(page, "heat with marks");
+  await close(page);
 });
 
 test("metrics show operations, tables and indexes over a range, all of them or one", async () => {
@@ -304,6 +346,7 @@ test("a replica is added, its link cut and healed, and the other Region looked a
   await page.getByRole("button", { name: "Cut us-east-1 – eu-west-1" }).click();
   const links = page.getByRole("region", { name: "Links" });
   await links.getByText("✂ cut").waitFor();
+  await links.getByText("us-east-1 and eu-west-1 are cut off from each other.").waitFor();
   await server.call("PutItem", { TableName: "everywhere", Item: { id: { S: "one" } } });
   await links.getByText("1 to eu-west-1").waitFor();
   await accessible(page, "Regions");

@@ -71,6 +71,41 @@ test("an entity, an attribute and a pattern are added by form, comments stay, an
   await close(page);
 });
 
+test("an index is added by form: a new one, and one that other items are in", async () => {
+  const page = await open(address);
+  const form = page.getByRole("dialog", { name: "New index" });
+  await page.getByRole("button", { name: "+ Index" }).click();
+  assert.equal(await form.getByLabel("Name", { exact: true }).inputValue(), "GSI3");
+  await form.getByLabel("For the items of").selectOption("Customer");
+  await form.getByLabel("Template of GSI3PK").fill("EMAIL#{email}");
+  await form.getByLabel("What it holds").selectOption("keys");
+  await accessible(page, "a new index");
+  await form.getByRole("button", { name: "Add", exact: true }).click();
+  await picture(page).getByText("EMAIL#{email}").first().waitFor({ state: "attached" });
+  await page.getByRole("button", { name: "+ Index" }).click();
+  await form.getByLabel("Name", { exact: true }).fill("GSI1");
+  await form.getByText("GSI1 is there already: these items join it.").waitFor();
+  // What is there twice is refused, and the file stays as it is.
+  await form.getByLabel("For the items of").selectOption("Order");
+  await form.getByLabel("Template of GSI1PK").fill("ORDER#{orderId}");
+  await form.getByRole("button", { name: "Add", exact: true }).click();
+  await form.getByText("GSI1 is there already.", { exact: true }).waitFor();
+  await form.getByLabel("For the items of").selectOption("OrderHeader");
+  await form.getByLabel("Template of GSI1SK").fill("META");
+  await form.getByLabel("Only items of which this is true").fill("status = OPEN");
+  await form.getByRole("button", { name: "Add", exact: true }).click();
+  await form.waitFor({ state: "detached" });
+  await page.getByRole("button", { name: /^Save/ }).click();
+  await page.getByText("not saved").waitFor({ state: "detached" });
+  const { text: file, hash } = await server.post("file/order-management", {});
+  for (const line of ['    indexes:\n      GSI3: { GSI3PK: "EMAIL#{email}" }', '    indexes:\n      GSI1: { when: "status = OPEN", GSI1PK: "ORDER#{orderId}", GSI1SK: META }', "  GSI2: { project: keys }\n  GSI3: { project: keys }"]) assert.ok(file.includes(line), `${line} is missing from ${file}`);
+  for (const line of text.split("\n")) assert.ok(file.split("\n").includes(line), `a line is lost: ${line}`);
+  const { findings } = await server.post("model/check", { text: file });
+  assert.deepEqual(findings.filter((one) => one.level === "error"), []);
+  await server.post("file/order-management", { text, hash });
+  await close(page);
+});
+
 test("a picture is kept as SVG that opens alone, and a document has it with every pattern", async () => {
   const page = await open(address, { width: 1440, height: 900 });
   await chip(page, "A1").waitFor();

@@ -333,11 +333,11 @@ impl Reading<'_> {
         let price = price(self.region, units)
             .map(|price| format!(", {price} each time on demand"))
             .unwrap_or_default();
-        format!(
-            "{key}, so this is a Scan: all {} items are read, {} RCU{price}.",
-            grouped(self.items()),
-            grouped(units)
-        )
+        let items = match self.items() {
+            1.0 => "its one item is".to_owned(),
+            items => format!("all {} items are", grouped(items)),
+        };
+        format!("{key}, so this is a Scan: {items} read, {} RCU{price}.", grouped(units))
     }
 }
 

@@ -5,7 +5,7 @@
 //! 2. one change that keeps its key is UpdateItem, PutItem or DeleteItem; everything else is TransactWriteItems;
 //! 3. the condition requires that the overwritten attributes still have the values that were read;
 //! 4. the engine runs the write dry: the units of the table and of each index, with what happens there, or the error that
-//!    the write would answer.
+//!    the write would answer. Another database can't do that, so its price is not known before the write.
 //!
 //! So the price is that of the items that are stored. If an attribute that the edit overwrites is not what was read any
 //! more, the condition fails, and the page shows the stored item before anything is written.
@@ -91,8 +91,10 @@ pub async fn plan(
 
 /// What a write costs, or why it would be refused.
 struct Price {
-    /// The table and each index that is touched, with units and what happens there; empty if the write is refused.
+    /// The table and each index that is touched, with units and what happens there; empty if the write is refused or its
+    /// price is not known.
     parts: Vec<Value>,
+    /// None without a refusal: another database would write it, for a price that is not known here.
     total: Option<f64>,
     /// The error as the write would answer it.
     refusal: Value,
@@ -338,10 +340,12 @@ impl<'a> Table<'a> {
         placeholders.name(self.key.partition.first().copied().unwrap_or_default())
     }
 
-    /// A write that the client could correct has a refusal instead of a price; any other error is the answer.
-    fn price(&self, dry_run: Result<DryRun, Error>) -> Result<Price, Fault> {
+    /// A write that the client could correct has a refusal instead of a price; any other error is the answer. Without a dry
+    /// run the price is not known, which is not a price of zero.
+    fn price(&self, dry_run: Result<Option<DryRun>, Error>) -> Result<Price, Fault> {
         match dry_run {
-            Ok(dry_run) => {
+            Ok(None) => Ok(Price { parts: Vec::new(), total: None, refusal: Value::Null }),
+            Ok(Some(dry_run)) => {
                 let total = dry_run.consumed_capacity.iter().filter_map(|table| table.capacity_units).sum();
                 Ok(Price { parts: self.parts(&dry_run), total: Some(total), refusal: Value::Null })
             }

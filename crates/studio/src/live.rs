@@ -63,14 +63,14 @@ impl Live {
         Ok(answer)
     }
 
-    /// What a write would do and cost. Other databases can't say it.
-    pub async fn dry_run(&self, operation: &str, input: &Value) -> Result<DryRun, Error> {
+    /// What a write would do and cost. Other databases can't say it: then there is none.
+    pub async fn dry_run(&self, operation: &str, input: &Value) -> Result<Option<DryRun>, Error> {
         if self.remote.is_some() {
-            return Ok(DryRun::default());
+            return Ok(None);
         }
         let operation = Operation::from_target_name(operation).ok_or_else(Error::operation_not_served)?;
         let request = Request::decode(operation, input.to_string().as_bytes())?;
-        self.engine.dry_run(&self.caller, &request).await
+        self.engine.dry_run(&self.caller, &request).await.map(Some)
     }
 
     /// With documents in and out.

@@ -7,14 +7,14 @@ import { useEffect, useState } from "preact/hooks";
 import { CommandBar } from "./command";
 import { Band, Switcher } from "./connections";
 import { connected, cutOff, locked, post, spent, unlock } from "./door";
-import { count, figure, percent, short } from "./format";
+import { count, figure, percent, plural, short } from "./format";
 import * as Icons from "./icons";
 import { files } from "./legend";
 import { Dialog, Failure, Loading, Spark, useRepeat } from "./parts";
 import { follow, go, href, place } from "./place";
 import { pulse, readMetrics, unitsOf } from "./series";
 import { SignIn } from "./signin";
-import { type Feature, type InjectedFault, begin, descriptions, faultsOn, indexesOf, letters, said, session, statusLine, tableNames, theme, watchTables, whyNot, withheld, NEW_TABLE } from "./session";
+import { type Feature, type InjectedFault, begin, descriptions, faultsOn, indexesOf, letters, said, saidAt, saidTimes, session, statusLine, tableNames, theme, watchTables, whyNot, withheld, NEW_TABLE } from "./session";
 import { draftOf } from "./table/drafts";
 
 const PULSE_MINUTES = 30;
@@ -102,6 +102,7 @@ export function App() {
         <Shown />
       </main>
       <Foot />
+      <Strip />
       <Bar />
       <News />
       {commanding.value && <CommandBar />}
@@ -184,7 +185,7 @@ function Side() {
         return (
           <>
             <a key={name} href={href(`table/${name}`)} aria-current={here(`table/${name}`)}>
-              <Icons.Grid /><span class="label" title={name}>{name}</span>{draftOf(name).size > 0 && <span class="draft num" title={`${draftOf(name).size} changes are not written yet`}>● {draftOf(name).size}</span>}{table && <span class="n num">{short(table.ItemCount)}</span>}
+              <Icons.Grid /><span class="label" title={name}>{name}</span>{draftOf(name).size > 0 && <span class="draft num" title={plural(draftOf(name).size, "change is not written yet", "changes are not written yet")}>● {draftOf(name).size}</span>}{table && <span class="n num">{short(table.ItemCount)}</span>}
             </a>
             {open &&
               indexesOf(table).map((one) => (
@@ -292,6 +293,20 @@ function Foot() {
       <button type="button" onClick={() => (helping.value = true)}><kbd>?</kbd> keys</button>
     </footer>
   );
+}
+
+// A phone shows no foot: what is said is above the navigation for a while. The foot reads it aloud. What was read has a
+// bar of its own.
+const SAID_MS = 6000;
+const phone = matchMedia("(max-width: 820px)");
+function Strip() {
+  const [shown, setShown] = useState(0);
+  useEffect(() => {
+    setShown(phone.matches && saidAt.value !== "read" ? saidTimes.value : 0);
+    const timer = setTimeout(() => setShown(0), SAID_MS);
+    return () => clearTimeout(timer);
+  }, [saidTimes.value]);
+  return shown && said.value ? <p class="strip-said" aria-hidden="true">{said.value}</p> : null;
 }
 
 const KEYS = [

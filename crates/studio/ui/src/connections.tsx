@@ -128,7 +128,7 @@ function Chosen({ one, onChange, onClose }: { one: Connection; onChange(known: K
   };
   return (
     <section class="panel" aria-label={one.name}>
-      <h2><Mark connection={one} /> {one.name} <span class="right" /><button type="button" class="btn small" onClick={onClose}>Close</button></h2>
+      <h2><Mark connection={one} /> <span class="asis">{one.name}</span> <span class="right" /><button type="button" class="btn small" onClick={onClose}>Close</button></h2>
       <dl class="form">
         <dt>Is</dt><dd>{WORDS[one.kind]}, <span class="mono">{one.address}</span></dd>
         <dt>Region</dt>

@@ -1,6 +1,7 @@
 // One click from nothing to a table that shows something.
 
 import { post } from "./door";
+import { plural } from "./format";
 import { loadFiles } from "./legend";
 import { loadTables, say } from "./session";
 
@@ -16,6 +17,6 @@ export async function loadExample(name: string, text: string): Promise<string[]>
   const report = await post("model/apply", { text, samples: true });
   await post(`file/${name}`, { text }).catch(() => undefined);
   await Promise.all([loadTables(), loadFiles()]);
-  say(`${name}: ${report.samples?.written ?? 0} items written.`);
+  say(`${name}: ${plural(report.samples?.written ?? 0, "item")} written.`);
   return report.tables.map((one: any) => one.table);
 }

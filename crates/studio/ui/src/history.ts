@@ -1,7 +1,8 @@
-// Requests that were run here, and those that were saved under a name. Both are kept in this browser only.
+// Requests that were run here, and those that were saved under a name. Both are kept in this browser only, for the
+// database that they were sent to.
 
 import { signal } from "@preact/signals";
-import { acting } from "./door";
+import { keptAs, store } from "./kept";
 
 export interface Past {
   at: string;
@@ -20,13 +21,13 @@ const INPUT_MAX = 20_000;
 function kept<T>(key: string) {
   const list = signal<T[]>([]);
   try {
-    list.value = JSON.parse(localStorage.getItem(key) ?? "[]");
+    list.value = JSON.parse(store.getItem(key) ?? "[]");
   } catch {
     // What can't be read is as if it was not there.
   }
   list.subscribe((all) => {
     try {
-      localStorage.setItem(key, JSON.stringify(all));
+      store.setItem(key, JSON.stringify(all));
     } catch {
       // A full store forgets; the page goes on.
     }
@@ -34,9 +35,8 @@ function kept<T>(key: string) {
   return list;
 }
 
-const whose = acting.peek() && ` ${acting.peek()}`;
-export const history = kept<Past>(`lodestone-history${whose}`);
-export const saved = kept<Saved>(`lodestone-saved${whose}`);
+export const history = kept<Past>(keptAs("lodestone-history"));
+export const saved = kept<Saved>(keptAs("lodestone-saved"));
 
 export function record({ operation, input, units }: Omit<Past, "at">) {
   const text = JSON.stringify(input);

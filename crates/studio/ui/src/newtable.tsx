@@ -4,13 +4,14 @@ import { useEffect, useMemo, useState } from "preact/hooks";
 import { call, post } from "./door";
 import { type Example, examples } from "./example";
 import { plural } from "./format";
+import { keptAs, store } from "./kept";
 import { files, loadFiles, modelOf } from "./legend";
 import { Copied, Failure, LANGUAGES, here } from "./parts";
 import { go, href, place } from "./place";
 import { descriptions, loadTables, NEW_TABLE, say, session, tableNames, whyNot } from "./session";
 import { EMPTY, type IndexDraft, type Key, type KeyType, type Step, type TableDraft, draftOf, newIndex, problemsOf, stepsOf, typedDraft } from "./table-draft";
 
-const KEPT = "lodestone-new-table";
+const KEPT = keptAs("lodestone-new-table");
 const TYPES = [["S", "String"], ["N", "Number"], ["B", "Binary"]] as const;
 const STREAMS = [["", "none"], ["NEW_AND_OLD_IMAGES", "new and old images"], ["NEW_IMAGE", "new images"], ["OLD_IMAGE", "old images"], ["KEYS_ONLY", "keys only"]] as const;
 const ACTIVE_LOOKS_MAX = 600;
@@ -30,7 +31,7 @@ interface Kept {
 
 function kept(): Kept {
   try {
-    return { draft: EMPTY, origin: null, samples: false, ...JSON.parse(localStorage.getItem(KEPT) ?? "{}") };
+    return { draft: EMPTY, origin: null, samples: false, ...JSON.parse(store.getItem(KEPT) ?? "{}") };
   } catch {
     return { draft: EMPTY, origin: null, samples: false };
   }
@@ -43,7 +44,7 @@ export function NewTable() {
   const [busy, setBusy] = useState(false);
   const change = (part: Partial<TableDraft>) => setKept((all) => ({ ...all, draft: { ...all.draft, ...part } }));
   const isEmpty = JSON.stringify(draft) === JSON.stringify(EMPTY);
-  useEffect(() => (isEmpty ? localStorage.removeItem(KEPT) : localStorage.setItem(KEPT, JSON.stringify({ draft, origin, samples }))), [draft, origin, samples]);
+  useEffect(() => (isEmpty ? store.removeItem(KEPT) : store.setItem(KEPT, JSON.stringify({ draft, origin, samples }))), [draft, origin, samples]);
   const steps = useMemo(() => stepsOf(draft), [draft]);
   const isMade = done.some((one) => one.operation === "CreateTable" && one.state === "done");
   const problems = problemsOf(draft, isMade ? [] : (tableNames.value ?? []));
@@ -70,7 +71,7 @@ export function NewTable() {
         note("Sample items", "done");
       }
       if (withSamples && origin.save) await post(`file/${origin.save}`, { text: origin.text }).catch(() => undefined);
-      localStorage.removeItem(KEPT);
+      store.removeItem(KEPT);
       await Promise.all([loadTables(), loadFiles()]);
       say(`${draft.name} is made.`);
       go(href(`table/${draft.name}`));

@@ -122,7 +122,8 @@ export function reading(statement: string, table: TableDescription): { text: str
   if (!index && keyNames(schema).every(equal)) return { text: "becomes GetItem", scan: false };
   if (partitionNames(schema).every(equal)) return { text: `becomes Query${on}`, scan: false };
   const size = index ? (index.IndexSizeBytes ?? 0) : table.TableSizeBytes;
-  return { text: `becomes Scan${on}: reads all ${count(index?.ItemCount ?? table.ItemCount)} items, ${count(Math.max(1, Math.ceil(size / 4096)) / 2)} RCU`, scan: true };
+  const items = index?.ItemCount ?? table.ItemCount;
+  return { text: `becomes Scan${on}: reads ${items === 1 ? "its one item" : `all ${count(items)} items`}, ${count(Math.max(1, Math.ceil(size / 4096)) / 2)} RCU`, scan: true };
 }
 
 function Beginnings({ table, onTake }: { table: TableDescription; onTake(statement: string): void }) {

@@ -4,7 +4,7 @@ import type { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { Refused } from "./door";
 import { Logo } from "./icons";
-import { endpoint, say } from "./session";
+import { endpoint, said, saidAt, say } from "./session";
 
 export function Failure({ error, again }: { error: unknown; again?: () => void }) {
   const refused = error instanceof Refused ? error : null;
@@ -27,6 +27,9 @@ export const Loading = ({ what }: { what: string }) => (
     <Logo turning /> {what}
   </p>
 );
+
+// What an act has done, beside it. The status region at the foot reads it aloud.
+export const Said = ({ at }: { at: string }) => (saidAt.value === at && said.value ? <p class="saidhere">✓ {said.value}</p> : null);
 
 // Something to copy, with the button that does.
 export function Copied({ text, label = "Copy" }: { text: string; label?: string }) {

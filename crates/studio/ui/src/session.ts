@@ -1,6 +1,6 @@
 // What every screen knows: the server, its tables, the theme, what was done on this page.
 
-import { effect, signal } from "@preact/signals";
+import { batch, effect, signal } from "@preact/signals";
 import { call, locked, post } from "./door";
 
 export interface KeyElement {
@@ -158,9 +158,18 @@ export interface InjectedFault {
 }
 export const faultsOn = signal<InjectedFault[]>([]);
 
-// One line for the status region, spoken and shown.
+// One line for the status region, spoken and shown; and the part of the screen where the act was, which shows it too.
 export const said = signal("");
-export const say = (text: string) => (said.value = text);
+export const saidAt = signal("");
+// Counts what was said, so that the same words are noticed a second time.
+export const saidTimes = signal(0);
+export function say(text: string, at = "") {
+  batch(() => {
+    said.value = text;
+    saidAt.value = at;
+    saidTimes.value++;
+  });
+}
 
 // What the screen says of itself at the foot of the page.
 export const statusLine = signal("");

@@ -208,7 +208,7 @@ export function size(value: Attribute): number {
   }
 }
 
-// One byte for each two digits, in pairs from the point, one more, and one more again below zero.
+// One byte, one for each two digits on either side of the point, one for a minus. Zeros at the ends are not counted.
 function number(content: string): number {
   const found = /^(-?)(\d*)\.?(\d*)(?:[eE]([+-]?\d+))?$/.exec(content);
   if (!found) return 0;
@@ -218,8 +218,8 @@ function number(content: string): number {
   const significant = digits.slice(leading).replace(/0+$/, "");
   if (significant === "") return 1;
   const point = whole.length - leading + Number(exponent ?? 0);
-  const odd = ((point % 2) + 2) % 2;
-  return Math.ceil((significant.length + odd) / 2) + 1 + (sign ? 1 : 0);
+  const before = point >= significant.length ? significant.length : Math.max(0, point);
+  return 1 + Math.ceil(before / 2) + Math.ceil((significant.length - before) / 2) + (sign ? 1 : 0);
 }
 
 export const itemSize = (item: Item): number =>

@@ -71,18 +71,57 @@ export const addEntity = (text: string, one: NewEntity): string =>
     ]),
   );
 
+export interface NewIndex {
+  name: string;
+  entity: string;
+  // The entity's table, for files that have several.
+  table: string;
+  // Templates by key attribute: the partition key, then perhaps the sort key.
+  key: [string, string][];
+  // Which items are in it; all if it is empty.
+  when: string;
+  // What it holds. An index that another entity uses is declared already.
+  project: "all" | "keys";
+  isNew: boolean;
+}
+export const addIndex = (text: string, one: NewIndex): string =>
+  added(text, (lines) => {
+    const all = find(lines, "entities");
+    const block = all && find(lines, one.entity, all);
+    if (!block) throw new Error(`The file has no entity ${one.entity} of its own lines.`);
+    const when = one.when ? [`when: ${scalar(one.when)}`] : [];
+    const key = one.key.filter(([, template]) => template).map(([name, template]) => `${name}: ${scalar(template)}`);
+    addLine(lines, block, "indexes", one.name, `{ ${[...when, ...key].join(", ")} }`);
+    if (!one.isNew || one.project === "all") return;
+    const tables = find(lines, "tables");
+    const own = tables && find(lines, one.table, tables);
+    if (own) return addLine(lines, own, "indexes", one.name, `{ project: ${one.project} }`);
+    const declared = section(lines, "indexes");
+    putInto(lines, declared, one.name, `{ project: ${one.project} }`);
+  });
+
+// A name and its value in a part of a block, which is made if it is not there.
+function addLine(lines: string[], block: Block, part: string, name: string, value: string) {
+  if (/:\s*\{/.test(lines[block.head])) throw new Error(`Line ${block.head + 1} has all of it on one line: add it there by hand.`);
+  const found = find(lines, part, block);
+  if (!found) return void put(lines, block, [`${part}:`, `  ${name}: ${value}`]);
+  if (find(lines, name, found)) throw new Error(`${name} is there already.`);
+  putInto(lines, found, name, value);
+}
+
+// { a: string } has its place before the brace.
+function putInto(lines: string[], block: Block, name: string, value: string) {
+  const flow = /^([^#]*?:\s*\{)(.*)\}(\s*(?:#.*)?)$/.exec(lines[block.head]);
+  if (flow) lines[block.head] = `${flow[1]}${flow[2].trimEnd()}${flow[2].trim() ? ", " : " "}${name}: ${value} }${flow[3]}`;
+  else put(lines, block, [`${name}: ${value}`]);
+}
+
 export function addAttribute(text: string, entity: string, name: string, type: string): string {
   return added(text, (lines) => {
     const all = find(lines, "entities");
     const block = all && find(lines, entity, all);
     if (!block) throw new Error(`The file has no entity ${entity} of its own lines.`);
-    const attributes = find(lines, "attributes", block);
-    if (!attributes) return void put(lines, block, ["attributes:", `  ${name}: ${type}`]);
-    const line = lines[attributes.head];
-    // { a: string } has its place before the brace.
-    const flow = /^(.*attributes\s*:\s*\{)(.*)\}(\s*(?:#.*)?)$/.exec(line);
-    if (flow) lines[attributes.head] = `${flow[1]}${flow[2].trimEnd()}${flow[2].trim() ? ", " : " "}${name}: ${type} }${flow[3]}`;
-    else put(lines, attributes, [`${name}: ${type}`]);
+    addLine(lines, block, "attributes", name, type);
   });
 }
 

@@ -3,6 +3,7 @@
 import { useEffect, useState } from "preact/hooks";
 import { call, post } from "../door";
 import { count, plural } from "../format";
+import { record } from "../history";
 import { type Pattern, TableLegend } from "../legend";
 import { Copied, Failure, save } from "../parts";
 import { href } from "../place";
@@ -71,6 +72,7 @@ export function Patterns({ state, chosen }: { state: ModelState; chosen: string 
     try {
       const result = await post("run", { text: state.text.value, pattern: one.id, values: given(one) });
       setRuns((all) => ({ ...all, [one.id]: { result, milliseconds: performance.now() - began } }));
+      for (const each of result.requests) record({ ...each, units: result.units.consumed / result.requests.length });
       return result.right as boolean;
     } catch (error) {
       setRuns((all) => ({ ...all, [one.id]: { error } }));

@@ -1,7 +1,7 @@
 // The picture of a model beside its file. Both are the same thing: choosing in one shows the place in the other, and what
 // a form adds is an edit of the text.
 
-import type { EditorView } from "@codemirror/view";
+import { EditorView } from "@codemirror/view";
 import { useMemo, useRef, useState } from "preact/hooks";
 import { Editor } from "../editor";
 import { count, money, plural } from "../format";
@@ -11,13 +11,13 @@ import { adjust, href, place } from "../place";
 import { session } from "../session";
 import { document } from "./document";
 import { type Chosen, Drawing } from "./drawing";
-import { addAttribute, addEntity, addPattern } from "./edit";
+import { addAttribute, addEntity, addIndex, addPattern } from "./edit";
 import { layout, nearest, shortSize } from "./layout";
 import { Verdict } from "./screen";
 import type { ModelState } from "./state";
 
 const VIEWS = [["picture", "Picture"], ["", "Picture and file"]] as const;
-type Adding = "" | "entity" | "attribute" | "pattern";
+type Adding = "" | "entity" | "attribute" | "index" | "pattern";
 
 export function Picture({ state }: { state: ModelState }) {
   const legend = state.legend.value;
@@ -35,7 +35,8 @@ export function Picture({ state }: { state: ModelState }) {
     const editor = view.current;
     if (!editor) return;
     const at = editor.state.doc.line(Math.min(one.line, editor.state.doc.lines)).from;
-    editor.dispatch({ selection: { anchor: at }, scrollIntoView: true });
+    // What belongs to it is below its name.
+    editor.dispatch({ selection: { anchor: at }, effects: EditorView.scrollIntoView(at, { y: "start", yMargin: 60 }) });
   };
   const change = (text: string, saidLine?: string) => {
     state.text.value = text;
@@ -54,6 +55,7 @@ export function Picture({ state }: { state: ModelState }) {
             <>
               <button type="button" class="btn" onClick={() => setAdding("entity")}>+ Entity</button>
               <button type="button" class="btn" disabled={!legend?.entities.length} onClick={() => setAdding("attribute")}>+ Attribute</button>
+              <button type="button" class="btn" disabled={!legend?.entities.length} onClick={() => setAdding("index")}>+ Index</button>
               <button type="button" class="btn" disabled={!legend?.entities.length} onClick={() => setAdding("pattern")}>+ Pattern</button>
             </>
           )}
@@ -142,22 +144,27 @@ function AsTable({ legend }: { legend: Legend }) {
   );
 }
 
-const KINDS = ["string", "number", "timestamp", "boolean", "binary", "list", "map", "string set"];
+const KINDS = ["string", "number", "timestamp", "boolean", "binary", "list", "map", "string-set"];
 const VERBS = [["get", "get one"], ["query", "query some"], ["create", "create"], ["put", "put"], ["update", "update"], ["delete", "delete"]];
 
 function Form({ what, state, legend, chosen, onChange, onClose }: { what: Exclude<Adding, "">; state: ModelState; legend: Legend; chosen: Chosen; onChange(text: string, line?: string): void; onClose(): void }) {
   const table = legend.tables[0];
   const own = chosen && !("operation" in chosen) ? chosen.name : (legend.entities[0]?.name ?? "");
-  const [values, setValues] = useState<Record<string, string>>({ entity: own, verb: "query", type: "string", count: "1K", size: "500 B", returns: "20", id: nextId(legend), ...Object.fromEntries((table?.key ?? []).map((name) => [`key ${name}`, ""])) });
+  const [values, setValues] = useState<Record<string, string>>({ entity: own, verb: "query", type: "string", count: "1K", size: "500 B", returns: "20", id: nextId(legend), index: nextIndex(legend), project: "all", ...Object.fromEntries((table?.key ?? []).map((name) => [`key ${name}`, ""])) });
   const [error, setError] = useState("");
   const text = (name: string, label: string, placeholder = "", required = true) => <label class="stack tight"><span class="muted">{label}</span><input class="field mono" aria-label={label} required={required} placeholder={placeholder} spellcheck={false} value={values[name] ?? ""} onInput={(event) => setValues({ ...values, [name]: event.currentTarget.value })} /></label>;
   const pick = (name: string, label: string, options: string[][]) => <label class="stack tight"><span class="muted">{label}</span><select class="field" aria-label={label} value={values[name]} onChange={(event) => setValues({ ...values, [name]: event.currentTarget.value })}>{options.map(([id, title]) => <option key={id} value={id}>{title ?? id}</option>)}</select></label>;
   const entities = legend.entities.map((one) => [one.name]);
+  // An index that there is has names for its key; a new one gets them from its own.
+  const owner = legend.entities.find((one) => one.name === values.entity);
+  const existing = legend.tables.find((one) => one.name === owner?.table)?.indexes.find((one) => one.name === values.index);
+  const [partition, sort] = existing?.key ?? [`${values.index}PK`, `${values.index}SK`];
   const submit = (event: Event) => {
     event.preventDefault();
     const file = state.text.value;
     try {
       if (what === "entity") onChange(addEntity(file, { name: values.name, description: values.description ?? "", key: (table?.key ?? []).map((name) => [name, values[`key ${name}`]]), count: values.count, size: values.size }), values.name);
+      else if (what === "index") onChange(addIndex(file, { name: values.index, entity: values.entity, table: owner?.table ?? "", key: [[partition, values.partition], [sort, values.sort ?? ""]], when: values.when ?? "", project: values.project === "keys" ? "keys" : "all", isNew: !existing }), values.index);
       else if (what === "attribute") onChange(addAttribute(file, values.entity, values.name, values.type), values.entity);
       else onChange(addPattern(file, { id: values.id, description: values.description ?? "", verb: values.verb, entity: values.entity, by: values.by ?? "", order: values.order ?? "", returns: values.verb === "query" ? values.returns : "", rate: values.rate ? `${values.rate}/s` : "" }), values.id);
     } catch (failure) {
@@ -168,6 +175,7 @@ function Form({ what, state, legend, chosen, onChange, onClose }: { what: Exclud
     <Dialog title={`New ${what}`} onClose={onClose}>
       <form class="stack" onSubmit={submit}>
         {what === "entity" && <>{text("name", "Name", "Invoice")}{text("description", "What it is", "", false)}{(table?.key ?? []).map((name) => text(`key ${name}`, `Template of ${name}`, name === table!.key![0] ? "CUST#{customerId}" : "INVOICE#{invoiceId}"))}{text("count", "How many", "20 per Customer")}{text("size", "How large one is", "500 B")}</>}
+        {what === "index" && <>{text("index", "Name")}{pick("entity", "For the items of", entities)}{text("partition", `Template of ${partition}`, "STATUS#{status}")}{sort && text("sort", `Template of ${sort}`, "{createdAt}", false)}{text("when", "Only items of which this is true", "status = OPEN", false)}{existing ? <p class="muted">{values.index} is there already: these items join it.</p> : pick("project", "What it holds", [["all", "everything"], ["keys", "keys"]])}</>}
         {what === "attribute" && <>{pick("entity", "Of", entities)}{text("name", "Name", "dueAt")}{pick("type", "Type", KINDS.map((one) => [one]))}</>}
         {what === "pattern" && <>{text("id", "Name")}{text("description", "What it is for", "A customer's invoices", false)}{pick("verb", "What it does", VERBS)}{pick("entity", "With", entities)}{["get", "query"].includes(values.verb) && text("by", "By these attributes", "customerId", false)}{values.verb === "query" && text("order", "In the order of", "createdAt desc", false)}{values.verb === "query" && text("returns", "How many it finds")}{text("rate", "Requests each second", "10", false)}</>}
         {error && <p class="notice bad" role="alert">{error}</p>}
@@ -175,6 +183,12 @@ function Form({ what, state, legend, chosen, onChange, onClose }: { what: Exclud
       </form>
     </Dialog>
   );
+}
+
+// GSI1, GSI2, … goes on.
+function nextIndex(legend: Legend): string {
+  const numbers = legend.tables.flatMap((table) => table.indexes).map((one) => Number(/(\d+)$/.exec(one.name)?.[1] ?? 0));
+  return `GSI${Math.max(0, ...numbers) + 1}`;
 }
 
 // A1, A2, … goes on; else a word to change.

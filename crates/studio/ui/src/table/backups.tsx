@@ -3,7 +3,7 @@
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { call, post } from "../door";
 import { bytes, clock, count, plural } from "../format";
-import { Dialog, Failure, Loading, Saving, useRepeat } from "../parts";
+import { Dialog, Failure, Loading, Said, Saving, useRepeat } from "../parts";
 import { adjust, href, place } from "../place";
 import { describe, descriptions, endpoint, loadTables, say } from "../session";
 import { type Item, text } from "../value";
@@ -55,7 +55,7 @@ function TurnOn({ state, onDone }: { state: TableState; onDone(): Promise<void> 
   const act = async () => {
     try {
       await call("UpdateContinuousBackups", { TableName: state.name, PointInTimeRecoverySpecification: { PointInTimeRecoveryEnabled: true } });
-      say("Point-in-time recovery is on.");
+      say("Point-in-time recovery is on.", "recovery");
       await onDone();
     } catch (failure) {
       setError(failure);
@@ -124,6 +124,7 @@ function Recovery({ state, recovery, backups }: { state: TableState; recovery: a
   return (
     <section class="panel" aria-label="Point-in-time recovery">
       <h2>Point-in-time recovery <span class="chip good">on, {recovery.RecoveryPeriodInDays} days</span><span class="right muted plainly">from {written(first)} to now</span></h2>
+      <Said at="recovery" />
       <div class="recovery">
         <div class="rowline">
           <span class="big num">{written(time)}</span>
@@ -283,7 +284,7 @@ function Restore({ state, suggestion, label, small, act }: { state: TableState; 
           {error ? <Failure error={error} /> : null}
           {made ? (
             restored?.TableStatus === "ACTIVE" ? (
-              <p role="status"><span class="chip good">✓ restored</span> <a href={href(`table/${made}`)}>{made}</a> has {count(restored.ItemCount)} items.</p>
+              <p role="status"><span class="chip good">✓ restored</span> <a href={href(`table/${made}`)}>{made}</a> has {plural(restored.ItemCount, "item")}.</p>
             ) : (
               <Loading what={`Restoring ${made}`} />
             )
@@ -306,7 +307,7 @@ function BackupList({ state, backups, onDone }: { state: TableState; backups: an
       await call("CreateBackup", { TableName: state.name, BackupName: name || suggestion });
       setError(null);
       setName("");
-      say("The backup is being made.");
+      say("The backup is being made.", "backups");
       await onDone();
     } catch (failure) {
       setError(failure);
@@ -315,6 +316,7 @@ function BackupList({ state, backups, onDone }: { state: TableState; backups: an
   return (
     <section class="panel" aria-label="Backups">
       <h2>Backups <span class="num muted">{backups.length}</span></h2>
+      <Said at="backups" />
       {!state.readOnly && (
         <div class="rowline formline">
           <input class="field mono" aria-label="Name of the backup" placeholder={suggestion} value={name} onInput={(event) => setName(event.currentTarget.value)} onKeyDown={(event) => event.key === "Enter" && void make()} />
@@ -360,7 +362,7 @@ function ExportList({ state, exports: all, arn, isOn, onDone }: { state: TableSt
     try {
       await call("ExportTableToPointInTime", { TableArn: arn, S3Bucket: bucket, ExportFormat: format });
       setError(null);
-      say("The export has begun.");
+      say("The export has begun.", "exports");
       await onDone();
     } catch (failure) {
       setError(failure);
@@ -369,6 +371,7 @@ function ExportList({ state, exports: all, arn, isOn, onDone }: { state: TableSt
   return (
     <section class="panel" aria-label="Exports">
       <h2>Exports <span class="num muted">{all.length}</span></h2>
+      <Said at="exports" />
       {!state.readOnly &&
         (isOn ? (
           <div class="rowline formline">
@@ -400,7 +403,7 @@ function ExportLine({ one }: { one: any }) {
       <td>{one.ExportType === "INCREMENTAL_EXPORT" ? "changes" : "all items"}</td>
       <td>
         <span class={`chip ${one.ExportStatus === "COMPLETED" ? "good" : one.ExportStatus === "FAILED" ? "bad" : "warn"}`}>{one.ExportStatus.toLowerCase().replace("_", " ")}</span>{" "}
-        {details?.ItemCount !== undefined && <span class="muted">{count(details.ItemCount)} items, {bytes(details.BilledSizeBytes ?? 0)}</span>}
+        {details?.ItemCount !== undefined && <span class="muted">{plural(details.ItemCount, "item")}, {bytes(details.BilledSizeBytes ?? 0)}</span>}
         {details?.FailureMessage && <span class="muted">{details.FailureMessage}</span>}
       </td>
     </tr>

@@ -35,7 +35,7 @@ export function ChangeBar({ state }: { state: TableState }) {
       ) : (
         <>
           <div class="blk num price">
-            <b>{plan?.total != null ? `${count(plan.total)} WCU` : problem || needed ? "no price" : "…"}</b>
+            <b>{plan?.total != null ? `${count(plan.total)} WCU` : problem || needed ? "no price" : plan && !plan.refusal ? "price not known here" : "…"}</b>
             <span>{parts.map((part) => `${part.name} ${count(part.units)}`).join(" · ")}</span>
           </div>
           <div class="blk grow condition">
@@ -84,13 +84,15 @@ function summary(state: TableState, changes: Change[]): string {
   return changes.length === 1 ? `${called(state, first)}: ${verb}` : changes.slice(0, 3).map((change) => called(state, change)).join(", ") + (changes.length > 3 ? " …" : "");
 }
 
+const writtenFor = (units: number | null): string => (units === null ? "Written" : `Written for ${count(units)} WCU`);
+
 // What was written last, and the way back.
 function Done({ state }: { state: TableState }) {
   const [last] = state.written.value;
   if (!last) return null;
   return (
     <section class="changes done" aria-label="Changes">
-      <div class="blk grow"><b>Written for {count(last.units)} WCU</b><span>{last.what}</span></div>
+      <div class="blk grow"><b>{writtenFor(last.units)}</b><span>{last.what}</span></div>
       <button type="button" class="btn" onClick={() => state.undo()}>Undo <kbd>Ctrl Z</kbd></button>
       <button type="button" class="btn" aria-label="Close this message" onClick={() => (state.justWritten.value = false)}>✕</button>
     </section>
@@ -116,6 +118,7 @@ function Review({ state, onClose }: { state: TableState; onClose(): void }) {
       ))}
       {notes.map((note) => <p key={note}>{note}</p>)}
       {moves.length > 0 && <p>{moves.join(", ")}.</p>}
+      {plan && plan.total === null && !plan.refusal && <p class="muted">Another database can’t say what a write costs before it is done. What it consumed is shown afterwards.</p>}
       <table class="plain num">
         <tbody>{parts.map((part) => <tr key={part.name}><th scope="row">{part.name}</th><td class="muted">{part.what.join(", ")}</td><td class="r">{count(part.units)} WCU</td></tr>)}</tbody>
       </table>
@@ -124,7 +127,7 @@ function Review({ state, onClose }: { state: TableState; onClose(): void }) {
       {state.written.value.length > 0 && (
         <section aria-label="Written on this page">
           <h3 class="small">Written on this page <button type="button" class="btn small right" onClick={() => (state.undo(), onClose())}>Undo the last</button></h3>
-          <ul>{state.written.value.slice(0, 10).map((one) => <li key={one.at.getTime()} class="num"><span class="muted">{clock(one.at)}</span> {one.what}, {count(one.units)} WCU</li>)}</ul>
+          <ul>{state.written.value.slice(0, 10).map((one) => <li key={one.at.getTime()} class="num"><span class="muted">{clock(one.at)}</span> {one.what}{one.units !== null && `, ${count(one.units)} WCU`}</li>)}</ul>
         </section>
       )}
     </Dialog>

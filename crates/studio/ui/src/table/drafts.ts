@@ -1,7 +1,7 @@
 // What was changed and is not written yet, of every table. Drafts stay when another page is opened, and over a reload.
 
 import { signal } from "@preact/signals";
-import { acting } from "../door";
+import { keptAs, store } from "../kept";
 import { say } from "../session";
 import type { Item } from "../value";
 
@@ -15,14 +15,15 @@ export interface Change {
 export type Draft = ReadonlyMap<string, Change>;
 
 const NONE: Draft = new Map();
-const PREFIX = `lodestone-draft ${acting.peek()} `;
+// No name of a table has a slash.
+const PREFIX = `${keptAs("lodestone-draft")}/`;
 const all = signal<ReadonlyMap<string, Draft>>(remembered());
 
 function remembered(): ReadonlyMap<string, Draft> {
   const found = new Map<string, Draft>();
-  for (let at = 0; at < localStorage.length; at++) {
-    const key = localStorage.key(at)!;
-    const draft = key.startsWith(PREFIX) && read(localStorage.getItem(key));
+  for (let at = 0; at < store.length; at++) {
+    const key = store.key(at)!;
+    const draft = key.startsWith(PREFIX) && read(store.getItem(key));
     if (draft) found.set(key.slice(PREFIX.length), draft);
   }
   return found;
@@ -43,8 +44,8 @@ export function keep(table: string, draft: Draft) {
   draft.size ? next.set(table, draft) : next.delete(table);
   all.value = next;
   try {
-    if (draft.size) localStorage.setItem(PREFIX + table, JSON.stringify([...draft]));
-    else localStorage.removeItem(PREFIX + table);
+    if (draft.size) store.setItem(PREFIX + table, JSON.stringify([...draft]));
+    else store.removeItem(PREFIX + table);
   } catch {
     say("These changes are too large to be kept over a reload: write them before you leave.");
   }

@@ -100,7 +100,10 @@ function Kinds({ state, id, change }: { state: TableState; id: string; change: C
   if (!kinds.length || state.readOnly) return null;
   const choose = (entity: Entity | undefined) => {
     const keys = keysOf(state);
-    const typed = Object.fromEntries(Object.entries(change.new ?? {}).filter(([name]) => !keys.includes(name)));
+    // What the kind before began with, and nobody has typed, goes with it.
+    const begun = kinds.find((kind) => kind.name === change.entity)?.entity;
+    const given = begun ? begin(begun) : {};
+    const typed = Object.fromEntries(Object.entries(change.new ?? {}).filter(([name, value]) => !keys.includes(name) && !same(get(given, name), value)));
     state.discard(id);
     state.add(entity ? { ...begin(entity), ...typed } : typed, entity?.name);
   };

@@ -363,7 +363,7 @@ function Line({ row, at, frame, ...props }: { row: ItemRow; at: number; frame: F
       {props.columns.map((one, column) => (
         <Cell key={one.name} row={row} column={one} place={`${props.id}-${at}-${column}`} isAt={at === props.cursor && column === frame.cell} draft={draft} frame={frame} {...props} />
       ))}
-      {props.showSize && <span class="r num mono muted" role="gridcell">{bytes(row.size)}</span>}
+      {props.showSize && <span class="r num mono muted" role="gridcell" data-bytes={row.size}>{bytes(row.size)}</span>}
     </div>
   );
 }

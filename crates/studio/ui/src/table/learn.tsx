@@ -3,7 +3,7 @@
 
 import { useEffect, useState } from "preact/hooks";
 import { post } from "../door";
-import { count, figure } from "../format";
+import { figure, plural } from "../format";
 import { loadFiles, type Pattern } from "../legend";
 import { Failure, Loading, Saving, useRepeat } from "../parts";
 import { go, href } from "../place";
@@ -51,7 +51,7 @@ export function Learn({ state }: { state: TableState }) {
         <div class="pills">
           <button type="button" class={`btn${answer.learning ? "" : " pri"}`} aria-pressed={answer.learning} disabled={answer.elsewhere} onClick={() => void ask(undefined, !answer.learning)}>{answer.learning ? "Stop learning" : "Learn from traffic"}</button>
           <span class="muted">{answer.elsewhere ? "Another page or command learns from another account or Region at the moment." : "Forms and counts are kept, never values, and only while it is on. What you do in the studio is not counted."}</span>
-          {answer.seconds !== undefined && <span class={`chip right${answer.learning ? " good" : ""}`}>{answer.learning && "● "}{count(answer.requests)} requests in {duration(answer.seconds)}</span>}
+          {answer.seconds !== undefined && <span class={`chip right${answer.learning ? " good" : ""}`}>{answer.learning && "● "}{plural(answer.requests, "request")} in {duration(answer.seconds)}</span>}
         </div>
       </section>
       <div class="page">
@@ -102,7 +102,7 @@ function PatternRow({ pattern: { id, operation, source, condition, gaps, seen } 
         {gaps.length > 0 && <div class="muted">{gaps.join("; ")}</div>}
         {seen.orderGuessed && <div class="muted">its order is a guess</div>}
       </td>
-      <td class="r" title={`${count(seen.requests)} requests`}>{seen.rate}</td>
+      <td class="r" title={plural(seen.requests, "request")}>{seen.rate}</td>
       <td class="r">{seen.returns ?? "–"}</td>
       <td class="r">{seen.skew?.replace("top ", "") ?? "–"}</td>
       <td class="r" title="as measured, with all indexes">{seen.units === null ? "–" : figure(seen.units)}</td>

@@ -12,6 +12,7 @@ export interface PlanPart {
   // What each write requires.
   condition: string[];
   parts: { name: string; index: boolean; units: number; what: string[] }[];
+  // Nothing if the write would be refused, or if another database would do it: its price is not known before.
   total: number | null;
   // The error that the write would answer now: then it has no price.
   refusal: any;
@@ -42,7 +43,8 @@ export async function planOf(table: string, changes: [string, Change][], primary
     parts.push({ ...answer, ids: chunk.map(([id]) => id) });
   }
   const refused = parts.find((part) => part.refusal);
-  const total = refused ? null : parts.reduce((sum, part) => sum + (part.total ?? 0), 0);
+  const totals = parts.flatMap((part) => part.total ?? []);
+  const total = totals.length === parts.length ? totals.reduce((sum, one) => sum + one, 0) : null;
   return { parts, total, refused, refusal: refused?.refusal ?? null, changes: new Map(changes) };
 }
 

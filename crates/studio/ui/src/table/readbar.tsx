@@ -36,7 +36,7 @@ export function ReadBar({ state }: { state: TableState }) {
   );
 }
 
-const ReadLimit = () => (
+export const ReadLimit = () => (
   <label class="rowline">Read at most <select class="field small" aria-label="Read limit" value={readLimit.value} onChange={(event) => (readLimit.value = Number(event.currentTarget.value))}>{LIMITS.map((units) => <option key={units} value={units}>{units ? `${count(units)} RCU` : "no limit"}</option>)}</select></label>
 );
 
@@ -59,7 +59,7 @@ export function Empty({ state }: { state: TableState }) {
         {isSure ? (
           <p><b>Nothing was found.</b> {walk.examined.value === 1 ? "1 item was" : `${count(walk.examined.value)} items were`} examined for {count(walk.units.value)} RCU, to the end.</p>
         ) : (
-          <p><b>None yet.</b> {count(walk.examined.value)} items were examined, and that is not all of them.</p>
+          <p><b>None yet.</b> {plural(walk.examined.value, "item was", "items were")} examined, and that is not all of them.</p>
         )}
         {!state.isResult.value && <pre class="code" tabIndex={0} aria-label="The request">{JSON.stringify(walk.request.input, null, 2)}</pre>}
         {state.parts.value.partition.length > 0 && !state.parts.value.index && (

@@ -5,7 +5,7 @@ import { useEffect, useState } from "preact/hooks";
 import { Chart, type Series, timeAxis } from "../chart";
 import { acting, call, post } from "../door";
 import { count, figure, milliseconds, plural } from "../format";
-import { Dialog, Failure, Loading, Saving, useRepeat } from "../parts";
+import { Dialog, Failure, Loading, Said, Saving, useRepeat } from "../parts";
 import { adjust, href, place } from "../place";
 import { LASTS, type Metrics, everyMilliseconds, lastOf, rate, readMetrics, worst } from "../series";
 import { describe, say, session, statusLine } from "../session";
@@ -118,6 +118,7 @@ function Alone({ state, onDone }: { state: TableState; onDone(): Promise<void> }
   return (
     <section class="panel" aria-label="Regions">
       <h2>Regions</h2>
+      <Said at="members" />
       <div class="teach">
         <p>This table is in <b>{here()}</b> alone. With a replica it is a global table: every Region takes reads and writes, changes reach the others within a second, and of two writes to one item the later wins. A link between Regions can be cut here, to see what an application does then.</p>
         <Add state={state} members={[here()]} onDone={onDone} />
@@ -142,6 +143,7 @@ function Strong({ state, replicas, onDone }: { state: TableState; replicas: any[
     <div class="stack">
       <section class="panel" aria-label="Members">
         <h2>Members <span class="num muted">{rows.length + 1}</span> <span class="chip blue">strongly consistent</span> <Saving name={`${state.name}-regions`} rows={() => ({ head: ["region", "status", "role"], rows: [[here(), "ACTIVE", null], ...rows] })} /></h2>
+        <Said at="members" />
         <table class="plain num">
           <thead><tr><th scope="col">Region</th><th scope="col">State</th></tr></thead>
           <tbody>
@@ -182,7 +184,7 @@ function Part({ state, replicas, witnesses, onClose, onDone }: { state: TableSta
     try {
       const witness = witnesses.length > 0 ? { GlobalTableWitnessUpdates: deletes(witnesses) } : {};
       await call("UpdateTable", { TableName: state.name, ReplicaUpdates: deletes(replicas), ...witness });
-      say(`${state.name} is a table of ${here()} alone.`);
+      say(`${state.name} is a table of ${here()} alone.`, "members");
       onClose();
       await onDone();
     } catch (failure) {
@@ -209,7 +211,7 @@ function Add({ state, members, onDone }: { state: TableState; members: string[];
     setError(null);
     try {
       await call("UpdateTable", { TableName: state.name, ReplicaUpdates: [{ Create: { RegionName: region.trim() } }] });
-      say(`A replica is made in ${region.trim()}.`);
+      say(`A replica is made in ${region.trim()}.`, "members");
       setRegion("");
       await onDone();
     } catch (failure) {
@@ -239,6 +241,7 @@ function Members({ state, replicas, links, onDone }: { state: TableState; replic
   return (
     <section class="panel" aria-label="Members">
       <h2>Members <span class="num muted">{replicas.length + 1}</span> <Saving name={`${state.name}-regions`} rows={() => ({ head: ["region", "status", "to send", "to receive"], rows: rows.map((one) => [one.region, one.status, one.sent?.pending ?? null, one.received?.pending ?? null]) })} /></h2>
+      <Said at="members" />
       <table class="plain num">
         <thead><tr><th scope="col">Region</th><th scope="col">State</th><th scope="col">To send</th><th scope="col">To receive</th><th scope="col" /></tr></thead>
         <tbody>
@@ -268,7 +271,7 @@ function Remove({ state, region, onClose, onDone }: { state: TableState; region:
   const act = async () => {
     try {
       await call("UpdateTable", { TableName: state.name, ReplicaUpdates: [{ Delete: { RegionName: region } }] });
-      say(`The replica in ${region} is being removed.`);
+      say(`The replica in ${region} is being removed.`, "members");
       onClose();
       await onDone();
     } catch (failure) {
@@ -298,7 +301,7 @@ function Picture({ state, members, links, onDone }: { state: TableState; members
   const turn = async (link: Link) => {
     try {
       await post("regions", { table: state.name, [link.isCut ? "heal" : "cut"]: [link.one, link.other] });
-      say(link.isCut ? `${link.one} and ${link.other} reach each other again.` : `${link.one} and ${link.other} are cut off from each other.`);
+      say(link.isCut ? `${link.one} and ${link.other} reach each other again.` : `${link.one} and ${link.other} are cut off from each other.`, "links");
       setError(null);
       await onDone();
     } catch (failure) {
@@ -308,6 +311,7 @@ function Picture({ state, members, links, onDone }: { state: TableState; members
   return (
     <section class="panel" aria-label="Links">
       <h2>Links</h2>
+      <Said at="links" />
       <svg class="regions" viewBox={`0 ${top} ${WIDTH} ${bottom - top}`} role="img" aria-label={links.map((link) => `${link.one} and ${link.other}: ${link.isCut ? "cut" : "whole"}`).join(", ")}>
         {links.map((link) => {
           const [[x1, y1], [x2, y2]] = [spot(link.one), spot(link.other)];

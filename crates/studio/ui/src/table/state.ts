@@ -2,6 +2,7 @@
 
 import { batch, computed, effect, signal, untracked } from "@preact/signals";
 import { Refused, call, post } from "../door";
+import { count, plural } from "../format";
 import { record } from "../history";
 import { type Pattern, TableLegend, filesLoaded, loadFiles, modelOf } from "../legend";
 import { adjust, place } from "../place";
@@ -21,7 +22,8 @@ import { type Page, Walk, segments } from "./walk";
 interface Written {
   at: Date;
   what: string;
-  units: number;
+  // Nothing if the database did not say it.
+  units: number | null;
   changes: Change[];
 }
 
@@ -278,7 +280,7 @@ export class TableState {
 
   private sayFound() {
     const walk = this.walk.value;
-    if (walk && !walk.error.value) say(`${this.held.value} items held, ${walk.units.value} read units.`);
+    if (walk && !walk.error.value) say(`${plural(this.held.value, "item")} held, ${plural(walk.units.value, "read unit")}.`, "read");
   }
 
   async jump(at: number) {
@@ -340,7 +342,7 @@ export class TableState {
       });
       this.writePlace();
       for (const one of result.requests) record({ ...one, units: result.units.consumed / result.requests.length });
-      say(`${pattern.id}: ${result.items.length} items, ${result.right ? "as expected" : "not as expected"}.`);
+      say(`${pattern.id}: ${plural(result.items.length, "item")}, ${result.right ? "as expected" : "not as expected"}.`);
     } catch (error) {
       this.buildError.value = (error as Error).message;
     }
@@ -494,7 +496,7 @@ export class TableState {
     const [plan, tray] = [this.plan.value, this.tray.value];
     return plan !== null && plan.changes.size === tray.size && [...tray].every(([id, change]) => plan.changes.get(id) === change);
   });
-  readonly canWrite = computed(() => this.isCurrent.value && this.plan.value?.total != null && this.invalid.value.size === 0 && !this.writing.value);
+  readonly canWrite = computed(() => this.isCurrent.value && !this.plan.value?.refusal && this.invalid.value.size === 0 && !this.writing.value);
 
   // Part after part: what is written leaves the draft, and what is refused stays.
   async write() {
@@ -502,13 +504,13 @@ export class TableState {
     if (!plan || !this.canWrite.value) return;
     this.writing.value = true;
     const done: Change[] = [];
-    let units = 0;
+    let units: number | null = 0;
     try {
       for (const part of plan.parts) {
         const answer = await call(part.operation, part.input);
-        const consumed = [answer.ConsumedCapacity ?? []].flat().reduce((sum: number, one: any) => sum + one.CapacityUnits, 0);
+        const consumed = consumedBy(answer);
         record({ operation: part.operation, input: part.input, units: consumed });
-        units += consumed;
+        units = units === null || consumed === null ? null : units + consumed;
         done.push(...part.items);
         this.wrote(part.ids, part.items);
       }
@@ -524,11 +526,10 @@ export class TableState {
     this.remember(done, units);
     if (this.patternResult.value?.hidden?.length) void this.runPattern();
     void describe(this.name).then((table) => (this.description.value = table), () => undefined);
-    const agreed = Math.abs(units - plan.total!) < 1e-9;
-    if (done.length === plan.changes.size) say(`Written: ${this.written.value[0].what}. ${units} WCU${agreed ? ", as predicted" : `; ${plan.total} were predicted`}.`);
+    if (done.length === plan.changes.size) say(`Written: ${this.written.value[0].what}.${charged(units, plan.total)}`);
   }
 
-  private remember(changes: Change[], units: number) {
+  private remember(changes: Change[], units: number | null) {
     batch(() => {
       const what = describeChange(changes, this.primary.value);
       this.written.value = [{ at: new Date(), what, units, changes }, ...this.written.value].slice(0, UNDO_MAX);
@@ -618,6 +619,19 @@ export class TableState {
     });
     say("The opposite change is ready to be written.");
   }
+}
+
+// The units of an answer; nothing if it has none.
+function consumedBy(answer: any): number | null {
+  if (!answer.ConsumedCapacity) return null;
+  return [answer.ConsumedCapacity].flat().reduce((sum: number, one: any) => sum + (one.CapacityUnits ?? 0), 0);
+}
+
+// What a write consumed, beside what was predicted if it was.
+function charged(units: number | null, predicted: number | null): string {
+  if (units === null) return "";
+  if (predicted === null) return ` ${count(units)} WCU.`;
+  return ` ${count(units)} WCU${Math.abs(units - predicted) < 1e-9 ? ", as predicted" : `; ${count(predicted)} were predicted`}.`;
 }
 
 function readJson(written: string | null): any {

@@ -3,7 +3,7 @@
 import { useState } from "preact/hooks";
 import { call, post } from "../door";
 import { bytes, count } from "../format";
-import { Copied, Dialog, Failure, useRepeat } from "../parts";
+import { Copied, Dialog, Failure, Said, useRepeat } from "../parts";
 import { go, href } from "../place";
 import { type IndexDescription, describe, indexesOf, isOnDemand, keyNames, loadTables, say, session, typeOf } from "../session";
 import type { TableState } from "./state";
@@ -42,6 +42,7 @@ export function Structure({ state }: { state: TableState }) {
           </section>
           <section class="panel" aria-label="Indexes">
             <h2>Indexes {!session.value?.readOnly && <span class="right"><button type="button" class="btn small" disabled={busy || Boolean(state.whyNot("UpdateTable"))} title={state.whyNot("UpdateTable")} onClick={() => setAdding(true)}>Add an index</button></span>}</h2>
+            <Said at="indexes" />
             {indexesOf(table).length === 0 ? (
               <p class="muted" style={{ padding: "14px" }}>None. An index can be added while the table is in use.</p>
             ) : (
@@ -129,7 +130,7 @@ function NewIndex({ state, onClose }: { state: TableState; onClose(): void }) {
     try {
       await call("UpdateTable", input);
       state.description.value = await describe(state.name);
-      say(`${name} is being filled.`);
+      say(`${name} is being filled.`, "indexes");
       onClose();
     } catch (failure) {
       setError(failure);
@@ -169,7 +170,7 @@ function TimeToLive({ state }: { state: TableState }) {
       await call("UpdateTimeToLive", { TableName: state.name, TimeToLiveSpecification: { AttributeName: isOn ? now.AttributeName : attribute, Enabled: !isOn } });
       setError(null);
       await look();
-      say(isOn ? "Time to live is off." : `Items are deleted after their ${attribute}.`);
+      say(isOn ? "Time to live is off." : `Items are deleted after their ${attribute}.`, "ttl");
     } catch (failure) {
       setError(failure);
     }
@@ -177,6 +178,7 @@ function TimeToLive({ state }: { state: TableState }) {
   return (
     <section class="panel" aria-label="Time to live">
       <h2>Time to live <span class={`chip ${isOn ? "good" : ""}`}>{now.TimeToLiveStatus.toLowerCase()}</span></h2>
+      <Said at="ttl" />
       <div class="stack" style={{ padding: "12px 14px" }}>
         {isOn ? (
           <p>Items are deleted when the time in <b class="mono">{now.AttributeName}</b> is over. The stream marks such records as expired.</p>

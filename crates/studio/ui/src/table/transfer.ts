@@ -43,11 +43,29 @@ export interface Exported {
   blob: Blob;
   items: number;
   units: number;
+  // Every item that the read finds is in the file.
+  isWhole: boolean;
+}
+
+// What a Scan of so many bytes takes; another request is not known before.
+export function estimatedUnits(operation: "Query" | "Scan", input: any, bytes: number): number | null {
+  if (operation !== "Scan") return null;
+  return (Math.max(1, Math.ceil(bytes / 4096)) / 2) * (input.ConsistentRead ? 2 : 1);
+}
+
+export interface ExportHooks {
+  onProgress(items: number, examined: number, units: number): void;
+  // The read limit in units, as it is now.
+  unitsMax(): number;
+  // The limit is reached: whether the read goes on to the next one, or ends with what it has.
+  goOn(): Promise<boolean>;
+  abort: AbortSignal;
 }
 
 // Every item that a read finds. The columns of CSV are known at the end, so the lines are written from what was kept.
-export async function exportAll(operation: "Query" | "Scan", input: any, format: Format, keys: string[], onProgress: (items: number, examined: number, units: number) => void, abort: AbortSignal): Promise<Exported> {
+export async function exportAll(operation: "Query" | "Scan", input: any, format: Format, keys: string[], { onProgress, unitsMax, goOn, abort }: ExportHooks): Promise<Exported> {
   const kept: Blob[] = [];
+  let spent = 0;
   const names = new Set(keys);
   let [items, examined, units] = [0, 0, 0];
   let from: Item | undefined;
@@ -57,18 +75,25 @@ export async function exportAll(operation: "Query" | "Scan", input: any, format:
     for (const item of format === "csv" ? (page.Items as Item[]) : []) for (const name of Object.keys(item)) names.add(name);
     items += page.Items.length;
     examined += page.ScannedCount;
-    units += page.ConsumedCapacity?.CapacityUnits ?? 0;
+    const consumed = page.ConsumedCapacity?.CapacityUnits ?? 0;
+    units += consumed;
+    spent += consumed;
     from = page.LastEvaluatedKey;
     onProgress(items, examined, units);
+    if (from && spent >= unitsMax()) {
+      if (!(await goOn())) break;
+      spent = 0;
+    }
   } while (from);
-  if (format === "json") return { blob: new Blob(kept, { type: MIME.json }), items, units };
+  const isWhole = !from;
+  if (format === "json") return { blob: new Blob(kept, { type: MIME.json }), items, units, isWhole };
   const columns = [...names];
   const lines: Blob[] = [new Blob([`${csvHead(columns)}\r\n`])];
   for (const one of kept) {
     const page = (await one.text()).split("\n").filter(Boolean).map((line) => JSON.parse(line).Item as Item);
     lines.push(new Blob([page.map((item) => `${csvLine(item, columns)}\r\n`).join("")]));
   }
-  return { blob: new Blob(lines, { type: MIME.csv }), items, units };
+  return { blob: new Blob(lines, { type: MIME.csv }), items, units, isWhole };
 }
 
 // --- in
