@@ -4,6 +4,8 @@ import { spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { test } from "node:test";
+import { startServer } from "lodestone-db";
+import { openGuard } from "./node_modules/lodestone-db/lib/guard.cjs";
 
 const RUNNERS = {
   vitest: ["vitest", "run", "--reporter=json", "--outputFile=vitest.json"],
@@ -60,3 +62,17 @@ for (const runner of Object.keys(RUNNERS)) {
     assert.match(said, /lodestoneGuard has no setting model: it takes models, mode, reports/);
   });
 }
+
+test("tests that begin and end at the same moment are one for the server", async () => {
+  const server = await startServer({ flags: ["--in-memory", "--guard=model.yaml"], folder: "guarded" });
+  try {
+    const guard = openGuard(server.url, "111122223333", "fail");
+    for (let round = 0; round < 3; round++) {
+      await Promise.all(["one", "two"].map((name) => guard.begin(name)));
+      await Promise.all(["two", "one"].map((name) => guard.end(name)));
+    }
+    await assert.rejects(guard.findings(), /No test is running/);
+  } finally {
+    await server.stop();
+  }
+});

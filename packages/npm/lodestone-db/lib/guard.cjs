@@ -48,8 +48,8 @@ class Guard {
   /** Tests that run. The server has one test for an account at a time: the first of these. */
   #running = [];
   #pauses = 0;
-  /** The calls so far: they are made one after the other. */
-  #calls = Promise.resolve();
+  /** What was begun last: the next thing waits for its end, so that tests side by side see each other's calls as one. */
+  #turn = Promise.resolve();
 
   constructor(url, account, mode) {
     this.#url = url;
@@ -58,48 +58,59 @@ class Guard {
   }
 
   /** From here on, the file's requests are this test's. */
-  async begin(test) {
-    this.#running.push(test);
-    if (this.#running.length === 1) await this.#call({ begin: test });
+  begin(test) {
+    return this.#inTurn(async () => {
+      this.#running.push(test);
+      if (this.#running.length === 1) await this.#call({ begin: test });
+    });
   }
 
   /** Ends a test. It fails for what was found in it, also if the application caught the error. */
   async end(test) {
-    this.#running.splice(this.#running.indexOf(test), 1);
-    const found = await this.#take();
+    const found = await this.#inTurn(() => {
+      this.#running.splice(this.#running.indexOf(test), 1);
+      return this.#take();
+    });
     if (this.#fails && found.length) throw new Error(described(found));
   }
 
   /** What was found since the test began, or since this was last asked. It does not fail the test any more. */
   findings() {
-    return this.#take();
+    return this.#inTurn(() => this.#take());
   }
 
   /** Runs work whose requests all pass. */
   async unguarded(work) {
-    this.#pauses += 1;
-    if (this.#pauses === 1) await this.#call({ pause: true });
-    else await this.#calls;
+    await this.#inTurn(async () => {
+      this.#pauses += 1;
+      if (this.#pauses === 1) await this.#call({ pause: true });
+    });
     try {
       return await work();
     } finally {
-      this.#pauses -= 1;
-      if (this.#pauses === 0) await this.#call({ pause: false });
+      await this.#inTurn(async () => {
+        this.#pauses -= 1;
+        if (this.#pauses === 0) await this.#call({ pause: false });
+      });
     }
   }
 
   /** Takes what was found so far; tests that still run go on. */
   async #take() {
-    const { findings = [] } = await this.#call({ end: true });
+    const { findings } = await this.#call({ end: true });
     if (this.#running.length) await this.#call({ begin: this.#running[0] });
     if (this.#pauses) await this.#call({ pause: true });
     return findings;
   }
 
-  #call(call) {
-    const answer = this.#calls.then(() => ask(this.#url, { account: this.#account, ...call })).then(JSON.parse);
-    this.#calls = answer.catch(() => {});
-    return answer;
+  #inTurn(work) {
+    const done = this.#turn.then(work);
+    this.#turn = done.catch(() => {});
+    return done;
+  }
+
+  async #call(call) {
+    return JSON.parse(await ask(this.#url, { account: this.#account, ...call }));
   }
 }
 
