@@ -21,7 +21,7 @@ const POSTGRES_PROGRAMS: &str = "/usr/lib/postgresql/15/bin";
 const REDIS: &str = "/usr/bin/redis-server";
 /// Ports below are those of well-known services.
 const FIRST_PORT: u16 = 10_000;
-/// If so many are in use, something is wrong.
+/// If none of them is free, something is wrong.
 const PORTS_TRIED: u32 = 100;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

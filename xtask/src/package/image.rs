@@ -15,7 +15,7 @@ use crate::command::{program, root, run};
 use crate::report::Report;
 use crate::tools;
 
-/// Where a server listens that is not told otherwise.
+/// Where a server listens without a flag.
 const PORT: u16 = 8000;
 const USER: &str = "65532:65532";
 /// Compose files for DynamoDB Local may have `user: root`.

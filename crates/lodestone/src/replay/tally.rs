@@ -284,7 +284,7 @@ mod tests {
     }
 
     #[test]
-    fn a_percentile_is_the_smallest_time_that_so_many_requests_do_not_exceed() {
+    fn a_percentile_is_the_smallest_time_that_this_share_of_requests_does_not_exceed() {
         let mut tally = tally();
         for took_us in [1, 3, 5, 100] {
             tally.count(&recorded("GetItem"), [answered(None, took_us), answered(None, 2 * took_us)]);
