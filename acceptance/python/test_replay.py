@@ -78,7 +78,17 @@ def test_two_empty_servers_answer_the_same(log, servers):
 def test_one_server_is_compared_with_the_log(log, servers):
     found = result(log, servers=servers[:1])
     assert (found["requests"], found["differing"]) == (REQUESTS, 0)
-    assert found["operations"]["Query"]["sides"][0]["units"] == 0.5
+    asked, logged = found["operations"]["Query"]["sides"]
+    assert (asked["units"], logged["units"], logged["dollars"]) == (0.5, None, None)
+
+
+def test_units_have_the_price_of_a_region(log, servers):
+    def puts(*region):
+        return [side["dollars"] for side in result(log, *region, servers=servers)["operations"]["PutItem"]["sides"]]
+
+    # Eight items; the write that fails consumes a unit, and its error does not say so.
+    assert puts() == pytest.approx([8 * 0.625 / 1e6] * 2)
+    assert "there are no prices for nowhere-1" in replay(log, "--region", "nowhere-1", servers=servers).stderr
 
 
 def test_what_differs_is_found_with_its_line(log, servers):

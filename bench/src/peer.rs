@@ -19,6 +19,10 @@ use crate::server::{READY_WITHIN, Server};
 /// Where Debian puts the programs of PostgreSQL.
 const POSTGRES_PROGRAMS: &str = "/usr/lib/postgresql/15/bin";
 const REDIS: &str = "/usr/bin/redis-server";
+/// Ports below are those of well-known services.
+const FIRST_PORT: u16 = 10_000;
+/// If none of them is free, something is wrong.
+const PORTS_TRIED: u32 = 100;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Peer {
@@ -147,7 +151,27 @@ fn words(words: &[&str]) -> Vec<OsString> {
     words.iter().map(OsString::from).collect()
 }
 
-/// Another process may take the port before it is used; then the peer fails to start and the report says so.
+/// A port of loopback that nothing listens at. It is none of those that the system gives to clients and to servers that
+/// ask for any port: nobody gets it by chance before the peer uses it.
 fn free_port() -> Result<u16> {
-    Ok(TcpListener::bind("127.0.0.1:0")?.local_addr()?.port())
+    let given = fs::read_to_string("/proc/sys/net/ipv4/ip_local_port_range")?;
+    let first_given: u16 = given.split_whitespace().next().context("a range of ports")?.parse()?;
+    let ports = FIRST_PORT..first_given;
+    ensure!(!ports.is_empty(), "the system gives ports from {first_given} on to everybody");
+    let mut tried = (0..PORTS_TRIED).map(|_| fastrand::u16(ports.clone()));
+    let free = tried.find(|port| TcpListener::bind(("127.0.0.1", *port)).is_ok());
+    free.with_context(|| format!("{PORTS_TRIED} ports of {ports:?} are in use"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_peer_gets_no_port_that_the_system_gives_to_others() {
+        let port = free_port().unwrap();
+        let given = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+        assert!((FIRST_PORT..given).contains(&port), "{port} {given}");
+        assert!(TcpListener::bind(("127.0.0.1", port)).is_ok());
+    }
 }

@@ -189,6 +189,13 @@ pub fn emulator(architecture: &str) -> Result<()> {
     if is_installed { Ok(()) } else { debian(&packages) }
 }
 
+/// What makes the user of a package and judges its unit. Nothing of it has to run.
+pub fn systemd() -> Result<()> {
+    let installed = ["/usr/bin/systemd-sysusers", "/usr/bin/systemd-analyze"];
+    let is_installed = installed.iter().all(|program| Path::new(program).exists());
+    if is_installed { Ok(()) } else { debian(&["systemd"]) }
+}
+
 /// What builds packages for Fedora and its relatives.
 pub fn rpm() -> Result<()> {
     if Path::new("/usr/bin/rpmbuild").exists() { Ok(()) } else { debian(&["rpm"]) }

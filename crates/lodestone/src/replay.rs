@@ -3,10 +3,11 @@
 //!
 //! Requests are sent in the order of the log, one at a time and to both servers at once, so that the answers depend on
 //! the servers alone. [`log`] reads them, [`pseudonym`] replaces their values, [`compare`] compares two answers, and
-//! [`tally`] adds up.
+//! [`tally`] adds up, with what units cost by [`price`].
 
 mod compare;
 mod log;
+mod price;
 mod pseudonym;
 mod tally;
 
@@ -27,6 +28,7 @@ use crate::output;
 use crate::progress::Progress;
 use compare::Answered;
 use log::{Line, Log, Recorded};
+use price::UnitPrices;
 use pseudonym::Pseudonyms;
 use tally::Tally;
 
@@ -44,7 +46,7 @@ const SHOWN_EVERY: u64 = 100;
 /// Send recorded requests again: to two servers, whose answers are compared, or to one, which is compared with the log.
 ///
 /// The log is what `lodestone serve --audit FILE --audit-bodies` writes. Requests are sent in its order, one at a time,
-/// to both servers at once; answers, units and latency are compared. Begin with the same data on both: with empty
+/// to both servers at once; answers, units, their price and latency are compared. Begin with the same data on both: with empty
 /// servers if the log begins with the CreateTable of each table, else with a copy (`lodestone checkpoint`). Writes are
 /// sent, too, unless --reads-only is given. The exit status is 0 if all answers are the same, and 1 if some differ.
 #[derive(Args)]
@@ -78,6 +80,10 @@ pub struct Replay {
     #[arg(long, value_name = "COUNT")]
     limit: Option<u64>,
 
+    /// Price the units as this Region does, on demand [default: us-east-1]
+    #[arg(long, value_name = "REGION")]
+    region: Option<String>,
+
     /// Replace the values of texts and binaries, the same value always by the same pseudonym, also inside of keys.
     /// Words in capitals, numbers, dates and times are kept
     #[arg(long)]
@@ -89,7 +95,7 @@ pub struct Replay {
     secret: Option<String>,
 
     /// Write the requests to this log instead of sending them
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["endpoint_url", "speed"])]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["endpoint_url", "speed", "region"])]
     write: Option<PathBuf>,
 
     /// Print JSON
@@ -115,7 +121,7 @@ impl Replay {
         }
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
         let runtime = runtime.map_err(|error| format!("can't start the runtime: {error}"))?;
-        let mut tally = runtime.block_on(self.replay())?;
+        let tally = runtime.block_on(self.replay())?;
         if tally.requests() == 0 {
             return Err("no request was sent: the log has none with a body that the flags allow. `lodestone serve --audit \
                         FILE --audit-bodies` records bodies"
@@ -136,7 +142,8 @@ impl Replay {
         let mut servers =
             self.endpoint_url.iter().map(|url| Server::new(url)).collect::<Result<Vec<_>, _>>()?;
         let second = self.endpoint_url.get(1).map_or("the log", String::as_str);
-        let mut tally = Tally::of([self.endpoint_url[0].clone(), second.to_owned()]);
+        let prices = UnitPrices::of_region(self.region.as_deref())?;
+        let mut tally = Tally::of([self.endpoint_url[0].clone(), second.to_owned()], prices);
         let pseudonyms = self.pseudonyms()?;
         let mut requests = self.requests()?;
         let mut clock: Option<(Instant, Duration)> = None;

@@ -1,2 +1,2 @@
-export { binaryPath, environment, newAccount, startServer } from "./lib/server.cjs";
-export type { Server, StartOptions } from "./lib/server.cjs";
+export { binaryPath, environment, guardFindings, newAccount, startServer, unguarded } from "./lib/index.cjs";
+export type { GuardFinding, GuardSettings, Server, StartOptions } from "./lib/index.cjs";

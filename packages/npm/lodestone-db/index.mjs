@@ -1,1 +1,1 @@
-export { binaryPath, environment, newAccount, startServer } from "./lib/server.cjs";
+export { binaryPath, environment, guardFindings, newAccount, startServer, unguarded } from "./lib/index.cjs";

@@ -1,6 +1,11 @@
 // Jest's globalTeardown.
 "use strict";
 
+const { showReport } = require("./lib/guard.cjs");
+
 module.exports = async function teardown() {
-  await globalThis.__LODESTONE__?.stop();
+  const server = globalThis.__LODESTONE__;
+  if (!server) return;
+  await showReport(server.url, server.mode);
+  await server.stop();
 };

@@ -1,1 +1,1 @@
-module.exports = { preset: "lodestone-db", testMatch: ["**/*.jest.cjs"] };
+module.exports = { preset: "lodestone-db", testMatch: ["<rootDir>/*.jest.cjs"] };

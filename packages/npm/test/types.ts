@@ -1,7 +1,15 @@
 // What users of TypeScript write. It is compiled and not run.
-import { environment, newAccount, startServer, type Server } from "lodestone-db";
+import {
+  environment,
+  guardFindings,
+  newAccount,
+  startServer,
+  unguarded,
+  type GuardSettings,
+  type Server,
+} from "lodestone-db";
 import setup from "lodestone-db/vitest";
-import { inject } from "vitest";
+import { inject, type ProvidedContext } from "vitest";
 
 export const url: string = inject("lodestone");
 
@@ -17,3 +25,13 @@ void startServer({ flag: ["--in-memory"] });
 void setup();
 // @ts-expect-error: there is no such value
 inject("lodestoan");
+
+export const settings: GuardSettings = { models: ["model.yaml"], mode: "report", reports: "guard.sarif" };
+export const number: Promise<number> = unguarded(async () => 1);
+export const rules: Promise<string[]> = guardFindings().then((all) => all.map(({ rule }) => rule));
+export const config = { test: { provide: { lodestoneGuard: settings } satisfies Partial<ProvidedContext> } };
+
+// @ts-expect-error: it is `models`
+export const misspelt: GuardSettings = { model: "model.yaml" };
+// @ts-expect-error: there is no such mode
+export const unknown: GuardSettings = { models: "model.yaml", mode: "off" };

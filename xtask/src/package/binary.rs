@@ -12,7 +12,7 @@ use crate::command::{self, cargo, program, root, run};
 use crate::tools;
 
 /// The oldest glibc that is supported: that of RHEL 8 and Debian 10.
-const GLIBC: &str = "2.28";
+pub const GLIBC: &str = "2.28";
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Architecture {

@@ -9,6 +9,7 @@ use anyhow::{Context, Result, ensure};
 use super::Built;
 use super::stage::{self, Stage};
 use crate::command::{program, root, run};
+use crate::tools;
 
 /// Where systemd's unit may be judged to be more exposed.
 const EXPOSURE_MAX: f64 = 2.0;
@@ -92,6 +93,7 @@ fn size(path: &Path) -> Result<u64> {
 
 /// Installs the package into a root of its own, and starts what the unit starts, with the paths below that root.
 fn check(file: &Path, scratch: &Path) -> Result<f64> {
+    tools::systemd()?;
     let root = scratch.join("deb-check");
     fs::create_dir_all(root.join("var/lib/dpkg/updates"))?;
     fs::create_dir_all(root.join("var/lib/dpkg/info"))?;

@@ -15,13 +15,13 @@ use crate::command::{program, root, run};
 use crate::report::Report;
 use crate::tools;
 
+/// Where a server listens without a flag.
+const PORT: u16 = 8000;
 const USER: &str = "65532:65532";
 /// Compose files for DynamoDB Local may have `user: root`.
 const USERS: &str = "root:x:0:0:root:/:/usr/bin/lodestone\n\
     lodestone:x:65532:65532:Lodestone:/data:/usr/bin/lodestone\n";
 const GROUPS: &str = "root:x:0:\nlodestone:x:65532:\n";
-/// The container of a check.
-const NAME: &str = "lodestone-check";
 /// Where DynamoDB Local's image has its files, below the root. Compose files name it.
 const LOCAL_FOLDER: &str = "home/dynamodblocal";
 const AUTHORITIES: &str = "/etc/ssl/certs/ca-certificates.crt";
@@ -29,11 +29,14 @@ const AUTHORITIES: &str = "/etc/ssl/certs/ca-certificates.crt";
 /// Buildah and podman, with images and containers in a folder of their own.
 struct Containers {
     folder: PathBuf,
+    /// That of a check's container: another one in each run, so that two runs do not disturb each other.
+    name: String,
 }
 
 pub fn build(stage: &Stage, check: bool, scratch: &Path, report: &mut Report) -> Result<Built> {
     tools::containers()?;
-    let containers = Containers { folder: scratch.join("containers") };
+    let name = format!("lodestone-check-{:016x}", fastrand::u64(..));
+    let containers = Containers { folder: scratch.join("containers"), name };
     let tree = scratch.join("image");
     put_files(stage, &tree)?;
     let owned = scratch.join("image-owned");
@@ -99,7 +102,7 @@ fn configuration(stage: &Stage) -> Vec<String> {
         "--env=HOME=/data".to_owned(),
         format!("--workingdir=/{LOCAL_FOLDER}"),
         "--volume=/data".to_owned(),
-        "--port=8000".to_owned(),
+        format!("--port={PORT}"),
         "--healthcheck=CMD /usr/bin/lodestone health".to_owned(),
         "--healthcheck-interval=5s".to_owned(),
         "--stop-signal=SIGTERM".to_owned(),
@@ -130,7 +133,7 @@ impl Containers {
 
     /// A container of this name, which is gone when its process ends.
     fn container(&self, health: &str) -> Command {
-        let name = format!("--name={NAME}");
+        let name = format!("--name={}", self.name);
         let mut podman = self.podman(&["run", "--rm", "--network=host", health, &name]);
         podman.args(["--ulimit=nofile=1024:1024", "--ulimit=nproc=1024:1024"]);
         podman
@@ -192,7 +195,7 @@ impl Containers {
 
     /// The process in the container has the image's user, no capability, and can't get any.
     fn check_rights(&self) -> Result<()> {
-        let process = said(&mut self.podman(&["inspect", "--format={{.State.Pid}}", NAME]))?;
+        let process = said(&mut self.podman(&["inspect", "--format={{.State.Pid}}", &self.name]))?;
         let status = fs::read_to_string(format!("/proc/{process}/status"))?;
         for line in ["Uid:\t65532\t65532\t65532\t65532", "CapPrm:\t0000000000000000", "NoNewPrivs:\t1"] {
             ensure!(
@@ -203,17 +206,18 @@ impl Containers {
         Ok(())
     }
 
-    /// The image's own health check asks at the port that is the default, so it is tried where that port is free. It is
-    /// asked for by hand: podman would leave that to systemd's timers, and says so where there are none.
+    /// The image's own health check. It is asked for by hand: podman would leave that to systemd's timers, and says so
+    /// where there are none.
     fn check_health(&self, stage: &Stage) -> Result<()> {
-        let Ok(free) = TcpListener::bind(("0.0.0.0", 8000)) else {
-            println!("Not tried: the image's health check, because port 8000 is in use");
-            return Ok(());
-        };
-        drop(free);
         let mut serve = self.container("--health-interval=disable");
-        serve.arg(image(stage));
-        stage::serve_until(&mut serve, |_| run(&mut self.podman(&["healthcheck", "run", NAME])))?;
+        match free_port(PORT)? {
+            PORT => serve.arg(image(stage)),
+            other => serve
+                .arg(format!("--env=AWS_ENDPOINT_URL_DYNAMODB=http://127.0.0.1:{other}"))
+                .arg(image(stage))
+                .args(["serve", "--port", &other.to_string()]),
+        };
+        stage::serve_until(&mut serve, |_| run(&mut self.podman(&["healthcheck", "run", &self.name])))?;
         Ok(())
     }
 
@@ -223,6 +227,12 @@ impl Containers {
             println!("{error:#}");
         }
     }
+}
+
+/// This port, or another one where it is in use.
+fn free_port(preferred: u16) -> Result<u16> {
+    let free = |port| anyhow::Ok(TcpListener::bind(("0.0.0.0", port))?.local_addr()?.port());
+    free(preferred).or_else(|_| free(0))
 }
 
 pub fn image(stage: &Stage) -> String {
@@ -236,4 +246,16 @@ fn ask_health(stage: &Stage, url: &str) -> Result<()> {
 /// The address of a server that listens on every one.
 fn local(url: &str) -> String {
     url.replace("0.0.0.0", "127.0.0.1")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_health_check_has_another_port_where_the_usual_one_is_in_use() {
+        let held = TcpListener::bind(("0.0.0.0", 0)).unwrap();
+        let in_use = held.local_addr().unwrap().port();
+        assert_ne!(free_port(in_use).unwrap(), in_use);
+    }
 }

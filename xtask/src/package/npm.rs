@@ -84,7 +84,7 @@ fn check(files: &[PathBuf], scratch: &Path, report: &mut Report) -> Result<f64> 
         program(&command).args(["serve", "--in-memory", "--port", "0"]).current_dir(&project),
         program(&command),
     )?;
-    let launcher = NodeTests {
+    let node_tests = NodeTests {
         folder: &project,
         name: "npm",
         width: 1,
@@ -92,7 +92,7 @@ fn check(files: &[PathBuf], scratch: &Path, report: &mut Report) -> Result<f64> 
         programs: Vec::new(),
         alone: "cargo xtask package --check npm",
     };
-    launcher.run(vec![project.join("launcher.test.mjs")], report)?;
+    node_tests.run(vec![project.join("launcher.test.mjs"), project.join("guard.test.mjs")], report)?;
     for runner in [["vitest", "run"].as_slice(), &["jest", "--ci"]] {
         let runner_path = above.join("node_modules/.bin").join(runner[0]);
         run(program(runner_path).args(&runner[1..]).current_dir(&project)).context(runner[0])?;

@@ -3,10 +3,10 @@
 use std::fs;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result, bail, ensure};
 use serde_json::Value;
 
 use super::binary::{self, Architecture};
@@ -36,6 +36,7 @@ impl Stage {
         to: &Path,
         is_quick: bool,
     ) -> Result<Stage> {
+        let is_linked_by_zig = given.is_none();
         let given = match given {
             Some(path) => path.canonicalize().with_context(|| format!("finding {}", path.display()))?,
             None => binary::build(architecture)?,
@@ -49,6 +50,11 @@ impl Stage {
             serde_json::from_str(&described).context("asking the binary for its version")?;
         let version = described["version"].as_str().context("the binary has a version")?.to_owned();
         let (glibc, to) = (glibc_of(&binary)?, to.to_owned());
+        ensure!(
+            !is_linked_by_zig || runs_with(&glibc, binary::GLIBC),
+            "the binary asks for glibc {glibc}, and is linked for {} and later",
+            binary::GLIBC
+        );
         let inventory = inventory::take(&version)?;
         Ok(Stage { binary, version, to, is_quick, glibc, inventory, architecture, given })
     }
@@ -143,14 +149,27 @@ fn glibc_of(binary: &Path) -> Result<String> {
 fn newest_glibc(symbols: &str) -> Option<String> {
     let versions = symbols.split("GLIBC_").skip(1).filter_map(|rest| {
         let version = rest.split(|c: char| !c.is_ascii_digit() && c != '.').next()?;
-        let (major, minor) = version.split_once('.')?;
-        Some((major.parse::<u32>().ok()?, minor.split('.').next()?.parse::<u32>().ok()?))
+        numbers(version)
     });
     versions.max().map(|(major, minor)| format!("{major}.{minor}"))
 }
 
+/// Whether a program that asks for one version of glibc runs with another.
+fn runs_with(asked: &str, present: &str) -> bool {
+    numbers(asked).is_some_and(|asked| numbers(present).is_some_and(|present| asked <= present))
+}
+
+/// The first two numbers of a version.
+fn numbers(version: &str) -> Option<(u32, u32)> {
+    let (major, minor) = version.split_once('.')?;
+    Some((major.parse().ok()?, minor.split('.').next()?.parse().ok()?))
+}
+
 /// No server takes nearly as long to start.
 const READY_WITHIN: Duration = Duration::from_secs(60);
+/// Docker kills a container that takes longer to stop.
+const ENDED_WITHIN: Duration = Duration::from_secs(10);
+const PAUSE: Duration = Duration::from_millis(10);
 
 /// Starts a server by this command, asks for its health, stops it, and waits for its end. The time is that from the
 /// start to the first answer.
@@ -158,7 +177,7 @@ pub fn serve_once(start: &mut Command, mut lodestone: Command) -> Result<f64> {
     serve_until(start, |url| run(lodestone.args(["health", "--endpoint-url", url])))
 }
 
-/// The same with another question. How long the end takes is printed.
+/// The same with another question. A server that is slow to end is killed, and that is an error.
 pub fn serve_until(start: &mut Command, ask: impl FnOnce(&str) -> Result<()>) -> Result<f64> {
     let began = Instant::now();
     let mut child = start.stdout(Stdio::piped()).spawn().with_context(|| command::shown(start))?;
@@ -168,11 +187,27 @@ pub fn serve_until(start: &mut Command, ask: impl FnOnce(&str) -> Result<()>) ->
     });
     let stopped = Instant::now();
     rustix::process::kill_process(rustix::process::Pid::from_child(&child), rustix::process::Signal::TERM)?;
-    let status = child.wait()?;
+    let status = ended(&mut child, ENDED_WITHIN)?;
     println!("Stopped within {:.2} s", stopped.elapsed().as_secs_f64());
     let answered = answered?;
     ensure!(status.success(), "stopped, the server ended with {status}");
     Ok(answered)
+}
+
+/// How a process ends. One that has not ended in time is killed.
+fn ended(child: &mut Child, within: Duration) -> Result<ExitStatus> {
+    let deadline = Instant::now() + within;
+    loop {
+        if let Some(status) = child.try_wait()? {
+            return Ok(status);
+        }
+        if Instant::now() >= deadline {
+            child.kill()?;
+            child.wait()?;
+            bail!("stopped, the server has not ended within {} s, and was killed", within.as_secs());
+        }
+        std::thread::sleep(PAUSE);
+    }
 }
 
 /// The address in the ready line.
@@ -206,6 +241,23 @@ mod tests {
         let symbols = "0x0010: Name: GLIBC_2.9  Flags: none\n0x0020: Name: GLIBC_2.34\n Name: GLIBC_2.2.5\n";
         assert_eq!(newest_glibc(symbols).as_deref(), Some("2.34"));
         assert_eq!(newest_glibc("no symbols"), None);
+    }
+
+    #[test]
+    fn a_binary_runs_with_the_glibc_that_it_asks_for_and_with_later_ones() {
+        assert!(runs_with("2.28", "2.28") && runs_with("2.9", "2.28") && runs_with("2.28", "3.0"));
+        assert!(!runs_with("2.34", "2.28") && !runs_with("", "2.28"));
+    }
+
+    #[test]
+    fn a_server_that_does_not_end_in_time_is_killed_and_is_an_error() {
+        let start = |script: &str| program("sh").args(["-c", script]).spawn().expect("a shell");
+        let mut endless = start("exec sleep 600");
+        let error = ended(&mut endless, Duration::ZERO).expect_err("it has not ended");
+        assert!(error.to_string().contains("has not ended within 0 s"), "{error}");
+        assert!(endless.try_wait().expect("it is known").is_some(), "it was killed");
+        let status = ended(&mut start("exit 3"), READY_WITHIN).expect("it ends");
+        assert_eq!(status.code(), Some(3));
     }
 
     #[test]

@@ -42,3 +42,28 @@ fn yaml_files(folder: &str) -> Result<Vec<PathBuf>> {
 fn is_yaml(file: &Path) -> bool {
     file.extension().is_some_and(|extension| extension == "yaml" || extension == "yml")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The number after a name, in a file of the repository.
+    fn number_after(name: &str, text: &str) -> Option<u32> {
+        let (_, after) = text.split_once(name)?;
+        let digits: String = after.chars().take_while(char::is_ascii_digit).collect();
+        digits.parse().ok()
+    }
+
+    #[test]
+    fn workflows_that_build_have_a_node_that_the_studio_can_be_built_with() {
+        let build =
+            fs::read_to_string(root().join("crates/studio/build.rs")).expect("the studio's build script");
+        let least = number_after("NODE_MAJOR_MIN: u32 = ", &build).expect("it names a version");
+        for file in yaml_files(".github/workflows").expect("workflows") {
+            let workflow = fs::read_to_string(&file).expect("a workflow");
+            let node = number_after("node-version: ", &workflow);
+            assert!(node >= Some(least), "{}: Node {node:?} is older than {least}", file.display());
+            assert!(!workflow.contains("nodejs"), "{}: Debian's Node is older", file.display());
+        }
+    }
+}

@@ -3,6 +3,7 @@
 use std::io::{self, BufRead, Read};
 use std::time::{Duration, UNIX_EPOCH};
 
+use model::demand::UnitKind;
 use serde_json::Value;
 
 /// A longer line is skipped: the log leaves out bodies far below this.
@@ -114,11 +115,42 @@ impl Recorded {
     pub fn is_statement(&self) -> bool {
         self.operation.contains("Execute")
     }
+
+    /// Which units it uses. All statements of a batch or transaction read, or all write.
+    pub fn unit_kind(&self) -> UnitKind {
+        if self.is_read() || self.is_select() { UnitKind::Read } else { UnitKind::Write }
+    }
+
+    fn is_select(&self) -> bool {
+        let first = |list: &str| self.body[list][0]["Statement"].as_str();
+        let statement = self.body["Statement"].as_str();
+        let statement = statement.or_else(|| first("Statements")).or_else(|| first("TransactStatements"));
+        let word = statement.and_then(|text| text.split_whitespace().next());
+        word.is_some_and(|word| word.eq_ignore_ascii_case("select"))
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn statements_use_read_units_or_write_units_by_their_first_word() {
+        let kind = |operation: &str, body: Value| {
+            let time = "2026-11-17T04:00:00Z";
+            let json = json!({ "time": time, "service": "dynamodb", "operation": operation, "outcome": "ok", "body": body });
+            let Line::Request(recorded) = read_line(1, json) else { panic!("a request") };
+            recorded.unit_kind()
+        };
+        assert_eq!(kind("ExecuteStatement", json!({ "Statement": " select * from t" })), UnitKind::Read);
+        assert_eq!(kind("ExecuteStatement", json!({ "Statement": "DELETE FROM t" })), UnitKind::Write);
+        let statements = json!([{ "Statement": "SELECT * FROM t" }]);
+        assert_eq!(kind("BatchExecuteStatement", json!({ "Statements": statements })), UnitKind::Read);
+        assert_eq!(kind("ExecuteTransaction", json!({ "TransactStatements": statements })), UnitKind::Read);
+        assert_eq!(kind("TransactGetItems", json!({})), UnitKind::Read);
+        assert_eq!(kind("BatchWriteItem", json!({})), UnitKind::Write);
+    }
 
     #[test]
     fn requests_are_told_apart_from_what_can_not_be_sent_again() {

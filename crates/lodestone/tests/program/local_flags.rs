@@ -1,5 +1,6 @@
 //! Lodestone in place of DynamoDB Local: its flags, its answers, and tables that all accounts and Regions share.
 
+use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::path::Path;
@@ -22,7 +23,25 @@ impl Local {
     fn start(folder: &Path, flags: &[&str]) -> Local {
         let mut command = Command::new(env!("CARGO_BIN_EXE_lodestone"));
         command.args(["-Djava.library.path=lib", "-jar", "DynamoDBLocal.jar", "-port", "0"]).args(flags);
-        let mut process = command.current_dir(folder).stdout(Stdio::piped()).spawn().expect("it starts");
+        Local::run(command.current_dir(folder))
+    }
+
+    /// As the image starts it, with its configuration, but on loopback and with its folders below this one.
+    fn start_as_image(folder: &Path, command_line: &str) -> Local {
+        let image = include_str!("../../../../packages/image/lodestone.yaml");
+        let data = format!(": {}/", path(folder));
+        let configuration = image.replace("0.0.0.0", "127.0.0.1").replace(": /", &data);
+        let file = folder.join("image.yaml");
+        fs::write(&file, configuration).expect("a configuration");
+        let home = folder.join("home/dynamodblocal");
+        fs::create_dir_all(&home).expect("a folder");
+        let mut command = Command::new(env!("CARGO_BIN_EXE_lodestone"));
+        command.args(command_line.split(' ')).args(["-port", "0"]).env("LODESTONE_CONFIG", &file);
+        Local::run(command.current_dir(home))
+    }
+
+    fn run(command: &mut Command) -> Local {
+        let mut process = command.stdout(Stdio::piped()).spawn().expect("it starts");
         let mut output = BufReader::new(process.stdout.take().expect("its output is ours")).lines();
         let mut lines = Vec::new();
         let url = loop {
@@ -97,6 +116,32 @@ fn a_shared_database_has_one_set_of_tables_and_keeps_it() {
     assert!(folder.path().join("data/lodestone").is_dir());
     let again = Local::start(folder.path(), &flags);
     assert!(tables(&again.url, "444455556666", "us-west-2").contains("Songs"));
+}
+
+/// The commands of three public projects' compose files, which `docs/install.md` names.
+#[test]
+fn the_command_lines_of_public_projects_start_the_image_as_they_are() {
+    for (command_line, is_shared, is_kept) in [
+        ("-jar DynamoDBLocal.jar -inMemory", false, false),
+        ("-jar DynamoDBLocal.jar -sharedDb -inMemory", true, false),
+        ("-jar DynamoDBLocal.jar -sharedDb -dbPath ./data", true, true),
+    ] {
+        let folder = TempDir::new().expect("a folder");
+        {
+            let local = Local::start_as_image(folder.path(), command_line);
+            assert!(ask(&local.url, "GET /").starts_with("HTTP/1.1 400"), "{command_line}");
+            let (status, answer) = try_call(&local.url, "CreateTable", SONGS).expect("an answer");
+            assert_eq!(status, 200, "{command_line}: {answer}");
+            let others = tables(&local.url, "111122223333", "eu-west-1");
+            assert_eq!(others.contains("Songs"), is_shared, "{command_line}");
+        }
+        let again = Local::start_as_image(folder.path(), command_line);
+        let found = tables(&again.url, "AKIDEXAMPLE", "us-east-1");
+        assert_eq!(found.contains("Songs"), is_kept, "{command_line}");
+        let files = folder.path().join("home/dynamodblocal/data/lodestone");
+        assert_eq!(files.is_dir(), is_kept, "{command_line}");
+        assert!(!folder.path().join("data/lodestone").exists(), "{command_line}: it is elsewhere");
+    }
 }
 
 #[test]

@@ -51,8 +51,9 @@ function environment(url, account = newAccount()) {
 }
 
 /** Starts a server with its data in memory on a free port, unless the flags say otherwise. */
-async function startServer({ flags = ["--in-memory"], readyWithinMs = READY_WITHIN_MS } = {}) {
+async function startServer({ flags = ["--in-memory"], folder, readyWithinMs = READY_WITHIN_MS } = {}) {
   const child = spawn(binaryPath(), ["serve", "--port", "0", "--end-with-parent", ...flags], {
+    cwd: folder,
     stdio: ["ignore", "pipe", "pipe"],
   });
   const url = await readyUrl(child, readyWithinMs);

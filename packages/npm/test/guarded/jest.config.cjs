@@ -1,0 +1,3 @@
+const settings = require("./settings.cjs");
+
+module.exports = { preset: "lodestone-db", testMatch: ["<rootDir>/*.jest.cjs"], globals: settings("jest.sarif") };

@@ -1,0 +1,35 @@
+// One test asks what the model does not know. `guard.test.mjs` runs this file.
+const { DynamoDB } = require("@aws-sdk/client-dynamodb");
+const { guardFindings, unguarded } = require("lodestone-db");
+
+const TableName = "Songs";
+const key = { Artist: { S: "Nina Simone" } };
+const client = new DynamoDB();
+const scan = () => client.scan({ TableName });
+
+beforeAll(() => client.createTable({
+  TableName,
+  BillingMode: "PAY_PER_REQUEST",
+  AttributeDefinitions: [{ AttributeName: "Artist", AttributeType: "S" }],
+  KeySchema: [{ AttributeName: "Artist", KeyType: "HASH" }],
+}));
+
+beforeEach(() => unguarded(() => client.putItem({ TableName, Item: key })));
+
+test("a key is known", async () => {
+  expect((await client.getItem({ TableName, Key: key })).Item).toEqual(key);
+});
+
+test("a scan is not, also if the application catches the error", async () => {
+  await scan().catch(() => {});
+});
+
+test("a scan passes unguarded", async () => {
+  const both = await unguarded(() => Promise.all([scan(), unguarded(scan)]));
+  expect(both.map(({ Count }) => Count)).toEqual([1, 1]);
+});
+
+test("a test may expect what is found", async () => {
+  await expect(scan()).rejects.toThrow(/lodestone guard \(scan\)/);
+  expect((await guardFindings()).map(({ rule }) => rule)).toEqual(["scan"]);
+});
