@@ -69,9 +69,16 @@ enum Root {
     Folder(PathBuf),
     #[cfg(feature = "s3")]
     Endpoint(s3::Endpoint),
+    /// There is one bucket.
+    One(Bucket),
 }
 
 impl Buckets {
+    /// One bucket under its own name, wherever it is.
+    pub fn of(bucket: Bucket) -> Buckets {
+        Buckets(Root::One(bucket))
+    }
+
     /// `spec` is a folder, whose sub-folders are the buckets, or the `http` or `https` address of an S3-compatible
     /// endpoint, or `s3://` for AWS. Nothing is read or sent yet.
     pub fn open(spec: &str) -> Result<Buckets, PlaceError> {
@@ -90,6 +97,8 @@ impl Buckets {
             Root::Folder(folder) => Bucket::of_folder(name, bucket_folder(folder, name)?).await,
             #[cfg(feature = "s3")]
             Root::Endpoint(endpoint) => endpoint.bucket(name, "").await,
+            Root::One(bucket) if bucket.name() == name => Ok(bucket.clone()),
+            Root::One(_) => Err(PlaceError::NoSuchBucket { bucket: name.to_owned() }),
         }
     }
 }
@@ -146,7 +155,8 @@ impl Bucket {
         Bucket::of_store("memory", Arc::new(object_store::memory::InMemory::new()))
     }
 
-    fn of_store(name: &str, store: Arc<dyn ObjectStore>) -> Bucket {
+    /// A place on any store, under a name that errors show.
+    pub fn of_store(name: &str, store: Arc<dyn ObjectStore>) -> Bucket {
         Bucket { name: name.into(), store, folder: None }
     }
 
