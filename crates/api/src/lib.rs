@@ -21,6 +21,18 @@
 //!
 //! DynamoDB is the main service: its names are also those of this crate. Use the others by their module.
 //! [`Service`] and [`Target`] say which service and operation a request is aimed at.
+//!
+//! | question | file |
+//! |---|---|
+//! | which services are there? | `service.rs`; which operation a request asks for: `target.rs` |
+//! | how is JSON read, and how is it printed? | `decode.rs`, `encode.rs`, `enumeration.rs` |
+//! | which broken constraints are reported together? | `violation.rs`, `pattern.rs` |
+//! | what must an input obey without a table? | `dynamodb/check.rs` and the file of its operation beside it |
+//! | which errors are there? | `error/kind.rs`; what they say: `dynamodb/error.rs` |
+//! | what are the limits? | `dynamodb/limits.rs`, and one for each other service |
+//! | which output belongs to an input? | `input.rs` |
+//! | what may a table name be? | `dynamodb/table_name.rs` |
+//! | how are forms and CBOR read? | `protocol.rs` |
 
 #![warn(missing_docs)]
 

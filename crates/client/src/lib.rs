@@ -2,6 +2,13 @@
 //!
 //! [`Address`] is the endpoint and [`Credentials`] sign the requests. [`Client`] sends them, and retries
 //! when the database is busy. The `api` crate knows what the JSON means.
+//!
+//! | question | file |
+//! |---|---|
+//! | which addresses are there? | `address.rs` |
+//! | where are credentials found? | `credentials.rs` |
+//! | what is signed? | `signature.rs` |
+//! | what is tried again? | `lib.rs` |
 
 mod address;
 mod credentials;

@@ -8,6 +8,16 @@
 //!
 //! The folders are rooms. Each has a page beside it with what it offers, and knows only rooms below it: ARCHITECTURE.md
 //! has their order.
+//!
+//! | question | file |
+//! |---|---|
+//! | which operations are there, and what is one? | `operation/list.rs`, `operation.rs` |
+//! | how does a database open and close? | `lib.rs` |
+//! | what can be set? | `options.rs` |
+//! | what was interrupted, and goes on? | `resuming.rs` |
+//! | what does a server do for the others? | `following.rs` |
+//! | what do services beside the engine keep? | `service_rows.rs` |
+//! | what runs beside the requests? | `background.rs` |
 
 mod background;
 mod base;

@@ -1,6 +1,21 @@
 //! The operations, one file each, all of the same shape: [`Serve`]. [`list`] has them all, and from it follow the dispatch,
 //! what a caller must be allowed to do, how large answers may be, and which operations only read.
 //!
+//! | question | file |
+//! |---|---|
+//! | which operation serves a request? | `list.rs` |
+//! | may the caller do it? | `authorization.rs`; in which words: `authorization/access.rs` |
+//! | how much memory may the answer take? | `answer_size.rs` |
+//! | how are expressions and old parameters read? | `parameters.rs`, `legacy.rs` |
+//! | how does a statement become a plan? | `statement.rs` |
+//! | what do Query and Scan share? | `paging.rs` |
+//! | where does the next page begin? | of a SELECT: `next_token.rs`; of a shard: `shard_iterator.rs` |
+//! | how is a refusal worded? | `error.rs`; of a transaction: `cancellation.rs` |
+//! | how is a table described, and defined? | `description.rs`, `schema.rs` |
+//! | what is not served? | `unserved.rs` |
+//! | which errors does an operator ask for? | `injected_fault.rs` |
+//! | what would a write do? | `dry_run.rs` |
+//!
 //! `docs/adding-an-operation.md` says how to add one.
 
 mod batch_execute_statement;

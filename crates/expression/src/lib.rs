@@ -9,6 +9,20 @@
 //!
 //! No code here recurses as deep as a client's text is nested: the parser has a stack of its own, syntax trees are
 //! flat, and a bound tree is at most as deep as the 300 operators that one expression may have.
+//!
+//! | question | file |
+//! |---|---|
+//! | how does a text become a tree? | `lexer.rs`, `parser.rs`, `operator.rs`; the tree is in `syntax.rs` |
+//! | what do `#name` and `:value` mean, and which are not used? | `placeholders.rs` |
+//! | which types may operands have? | `bind.rs`; which paths overlap: `path.rs` |
+//! | when is a condition true? | `condition.rs` |
+//! | which range does a Query read? | `key_condition.rs` |
+//! | which items does SearchVectors compare? | `search_condition.rs` |
+//! | how does an update change an item? | `update.rs` |
+//! | which parts of an item are returned? | `projection.rs`; of a SELECT: `partiql/select_list.rs` |
+//! | which names need a placeholder? | `reserved.rs`; which need quotes in PartiQL: `partiql/keyword.rs` |
+//! | which of several mistakes is reported, and how? | `error.rs`, `partiql/error.rs` |
+//! | what do the two languages share? | `language.rs`, `operator.rs`; PartiQL begins at `partiql.rs` |
 
 mod bind;
 pub mod condition;

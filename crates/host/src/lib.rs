@@ -3,6 +3,13 @@
 //!
 //! Triggers, CloudWatch and Application Auto Scaling are such services. Each defines by itself what else it
 //! needs of the database, in its `outside.rs`.
+//!
+//! | question | file |
+//! |---|---|
+//! | where do time, chance and tasks come from? | `environment.rs`; a date that does not leap: `steady_clock.rs` |
+//! | whose tables are these? | `namespace.rs` |
+//! | what does a service keep, and which server works? | `rows.rs` |
+//! | how does it work once a minute, and end? | `each_minute.rs`, `task.rs` |
 
 #![warn(missing_docs)]
 

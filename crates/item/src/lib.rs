@@ -4,6 +4,17 @@
 //! The bytes are canonical: sets and maps are sorted, numbers are normalised, so two values are equal
 //! exactly when their bytes are. Everything that only looks at values (conditions, filters,
 //! projections, sizes) works on borrowed views of those bytes.
+//!
+//! | question | file |
+//! |---|---|
+//! | what are the bytes of a value? | `layout.rs` |
+//! | how are they read, and how are they built? | `view.rs`, `owned.rs` |
+//! | how does JSON become bytes, and bytes JSON? | `json/read.rs`, `json/write.rs` |
+//! | which numbers are there? | `number.rs` |
+//! | in which order are keys? | `key.rs` |
+//! | what does a test build a value from? | `value.rs` |
+//! | what is a placeholder? | `placeholder.rs` |
+//! | what can be wrong with a value? | `error.rs` |
 
 mod error;
 pub mod json;

@@ -26,6 +26,12 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! # }).unwrap();
 //! ```
+//!
+//! | question | file |
+//! |---|---|
+//! | how is a database opened, called and closed? | `database.rs` |
+//! | where do time and chance come from? | `environment.rs` |
+//! | what does the command do? | `main.rs` has a table of its own |
 
 mod database;
 mod environment;

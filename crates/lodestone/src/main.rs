@@ -1,4 +1,26 @@
 //! The `lodestone` command.
+//!
+//! | question | file |
+//! |---|---|
+//! | which commands are there? | `command_line.rs`; each has the file of its name, or one in `model/` |
+//! | in which order does a server start and stop? | `serve.rs` |
+//! | what does a configuration file say? | `configuration.rs` |
+//! | what do the flags of DynamoDB Local mean? | `dynamodb_local.rs` |
+//! | how much may clients and caches take? | `bounds.rs`, `memory.rs` |
+//! | whose keys are known, and who is the operator? | `access_file.rs`, `operator_token.rs` |
+//! | what do commands ask of a running server? | `administration.rs`, and the file of the command |
+//! | which database does a command work on? | `connection.rs`, `endpoint.rs` |
+//! | how are other services mounted on the server? | `neighbour.rs`, `service_host.rs` |
+//! | what do triggers and DAX need of the database? | `trigger_service.rs`, `dax_service.rs` |
+//! | what do CloudWatch and auto scaling need? | `cloudwatch_service.rs`, `autoscaling_service.rs` |
+//! | what does a browser find? | `studio_pages.rs`, `studio_outside.rs`, `documents.rs` |
+//! | how do the servers of a global table talk? | `peer.rs`; links are cut by `region.rs` |
+//! | where do records for Kinesis go? | `kinesis.rs` |
+//! | where are backups, exports and imports? | `places.rs`, `s3_url.rs` |
+//! | how are requests checked against a model? | `guard_service.rs` |
+//! | how are two servers compared? | `replay.rs` |
+//! | what do editors and assistants get? | `lsp.rs`, `mcp.rs` |
+//! | what does an error say about what to do? | `advice.rs` |
 
 mod access;
 mod access_file;

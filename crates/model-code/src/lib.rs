@@ -8,6 +8,16 @@
 //! - [`request`] prints any single request, whether a model knows it or not.
 //!
 //! Pure: no input or output, no clock, no chance.
+//!
+//! | question | file |
+//! |---|---|
+//! | what does a pattern send for the example data? | `example.rs`, `sketch.rs`, `name.rs` |
+//! | how is it printed? | `cli.rs`, `boto3.rs`, `javascript.rs`, `json.rs`; literals: `literal.rs`, `layout.rs` |
+//! | which functions has a module? | `library.rs`, `library/read.rs`, `library/write.rs`, `library/record.rs` |
+//! | which parameters has a function? | `library/parameter.rs`; how it is called: `library/call.rs` |
+//! | how are keys made? | `library/key.rs` |
+//! | what do the languages share? | `library/writer.rs`, `library/case.rs`; each has its file beside them |
+//! | how is any request printed? | `request.rs` |
 
 mod boto3;
 mod cli;

@@ -10,6 +10,16 @@
 //! Pure: no input or output, no clock, no chance.
 //!
 //! To add a format: a file like `create_table.rs`, and its line in [`FORMATS`].
+//!
+//! | question | file |
+//! |---|---|
+//! | which formats are there? | `lib.rs`; each has the file of its name |
+//! | what can a format not hold? | `aspect.rs` |
+//! | what is kept for the way back? | `kept.rs`; names of resources: `names.rs` |
+//! | what do templates have in common? | `interpolation.rs`, `scaling.rs`, `document.rs` |
+//! | how is JavaScript read? | `javascript/read.rs`; functions that make keys: `javascript/expression.rs` |
+//! | how are values and example items written? | `value.rs`, `sample_data.rs` |
+//! | what is learned from a table that exists? | `table_contents.rs` |
 
 mod aspect;
 mod cdk;

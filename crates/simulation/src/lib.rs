@@ -15,6 +15,12 @@
 //! What is in the Regions of a global table is judged by [`last_writer_wins`].
 //!
 //! A request of unknown outcome may have happened or not, but not in part.
+//!
+//! | question | file |
+//! |---|---|
+//! | which requests are sent? | `workload.rs`; what they may answer: `action.rs` |
+//! | what is recorded? | `history.rs` |
+//! | what is checked? | `check.rs`, by the checkers above |
 
 mod action;
 mod check;

@@ -22,6 +22,23 @@
 //! - After a failed sync nothing is written until the folder is opened again.
 //! - A full disk refuses writes before anything of them is written, and reads go on.
 //! - A missing, foreign or damaged file is never taken for an empty one.
+//!
+//! | question | file |
+//! |---|---|
+//! | what bytes does a row have as its key? | `layout.rs` |
+//! | which updates exclude each other? | `latch.rs` |
+//! | what is in the log, and when is it synced? | `wal.rs`, `wal/record.rs`, `wal/writer.rs` |
+//! | where does the log end after a crash? | `wal/reader.rs`, `wal/mark.rs` |
+//! | how is the store opened? | `database.rs` |
+//! | which files must be there, and who holds them? | `manifest.rs`, `tree.rs`, `folder.rs`; file modes: `privacy.rs` |
+//! | what does a reader see? | `snapshot.rs`; the change logs: `change_log.rs` |
+//! | when is a memtable flushed, and what is compacted? | `flush.rs`, `compaction.rs`, `write_back.rs` |
+//! | when is memory and space given back? | `reclamation.rs`, `shrinking.rs` |
+//! | what if the disk is full? | `maintenance.rs` |
+//! | how is a running store copied? | `checkpoint.rs`; for commands that only read: `scratch.rs` |
+//! | what is damage, and how is it repaired? | `verify.rs`, `repair.rs` |
+//! | how many files may be open? | `descriptors.rs` |
+//! | how are crashes and failing disks tested? | `simulation.rs`, `vfs/simulated.rs` |
 
 mod change_log;
 mod checkpoint;

@@ -37,6 +37,20 @@
 //!   nothing was committed.
 //! - A connection returns to the pool only with no transaction open on it.
 //!
+//! | question | file |
+//! |---|---|
+//! | which tables are there? | `schema.rs`; their numbers: `key_columns.rs` |
+//! | how is an update made? | `update.rs`, `transaction.rs`; its locks: `stripe.rs` |
+//! | which statements share a round trip? | `pipeline.rs`, `gather.rs`, `many.rs` |
+//! | how are rows read? | `read.rs`; a range is split by `window.rs` |
+//! | where does a distributed engine place a row? | `shard.rs` |
+//! | in what do the engines differ? | `engine.rs` |
+//! | what if the answer to a commit is lost? | `session.rs`; other failures: `failure.rs` |
+//! | how is an expelled server kept from writing? | `member.rs` |
+//! | how are change logs read and trimmed? | `log.rs` |
+//! | how is a space cleared? | `clear.rs` |
+//! | how does the store connect? | `address.rs`, `connection.rs` |
+//!
 //! Used of SQL: byte, integer and time columns, `INSERT … ON CONFLICT`, `FOR UPDATE`, `FOR SHARE` and row
 //! comparison; arrays and `LATERAL` where the engine has them. No sequences, triggers, savepoints, advisory locks or
 //! notifications. Where engines differ is in `engine`.

@@ -17,6 +17,15 @@
 //!   write. The records of one commit have one time in all logs.
 //! - A snapshot holds rows and logs of the same moment: it has the changes of exactly those log
 //!   records that are at or below its [`Read::log_end`].
+//!
+//! | question | file |
+//! |---|---|
+//! | what is the address of a row? | `key.rs` |
+//! | what must a store do? | `lib.rs`; if processes share it: `cluster.rs`; tested by `conformance.rs` |
+//! | what can go wrong? | `error.rs`; on purpose: `fault.rs` |
+//! | which store is obviously right? | `memory.rs` |
+//! | how does long work leave room for short requests? | `turns.rs` |
+//! | where does seeded chance come from? | `chance.rs` |
 
 mod chance;
 mod cluster;

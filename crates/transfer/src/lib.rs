@@ -9,6 +9,16 @@
 //!
 //! The crate reads no clock and no random source: times and random bytes come in as arguments. (The S3 client of
 //! `object_store` reads both, for signatures and for pauses between attempts.)
+//!
+//! | question | file |
+//! |---|---|
+//! | which files has an export? | `export.rs`, `export/manifest.rs` |
+//! | how is one written, and how is one read? | `export/write.rs`, `export/read.rs`; checksums: `checksum.rs` |
+//! | which objects does an import read? | `import.rs`; records that it refuses: `import/log.rs` |
+//! | what does a line hold? | `format.rs`, `format/json.rs`, `format/ion.rs`; CSV: `import/csv.rs` |
+//! | how is an object decompressed and cut into lines? | `reader.rs` |
+//! | where are objects stored? | `place.rs`; in a bucket behind an address: `place/s3.rs` |
+//! | how are exports and data files named? | `id.rs` |
 
 mod checksum;
 pub mod export;

@@ -23,6 +23,17 @@
 //!   So each record is delivered at least once, also after a crash.
 //! - Records of one partition key are delivered in order, one batch after the other.
 //! - A child shard is read only when its parents are delivered.
+//!
+//! | question | file |
+//! |---|---|
+//! | which settings may a mapping have? | `mapping.rs` |
+//! | when is a batch sent, split or given up? | `poller.rs`; what an answer means: `batch.rs` |
+//! | when is a position stored? | `driver.rs` |
+//! | which records match a filter? | `filter.rs` |
+//! | how is a function called, and with what? | `function.rs`, `event.rs` |
+//! | where are failures reported? | `destination.rs`; what is counted: `metrics.rs` |
+//! | which state does a mapping show? | `service.rs` |
+//! | what is needed from outside? | `outside.rs` |
 
 mod batch;
 mod destination;
