@@ -50,7 +50,7 @@ const Nothing = () => (
     <div class="teach">
       <h2>Nothing was asked in this time</h2>
       <p>Every request counts here within seconds: how many, how long they took, what they consumed, what was refused and why. The figures are kept for 15 days and are those of CloudWatch, so this works as well:</p>
-      <pre class="code" tabIndex={0} aria-label="A command to copy">{`aws cloudwatch list-metrics --endpoint-url ${location.origin}`}</pre>
+      <pre class="code" role="group" tabIndex={0} aria-label="A command to copy">{`aws cloudwatch list-metrics --endpoint-url ${location.origin}`}</pre>
     </div>
   </div>
 );

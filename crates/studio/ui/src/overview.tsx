@@ -266,7 +266,7 @@ function Beginning() {
       )}
       <section class="panel" aria-label="From your code">
         <h2>{isReadOnly ? "From your code" : "Or from your code"} <span class="right rowline" role="group" aria-label="Language">{(Object.keys(CONNECT) as Way[]).map((one) => <button key={one} type="button" class={`chip${one === way ? " blue" : ""}`} aria-pressed={one === way} onClick={() => setWay(one)}>{one}</button>)}<Copied text={code} /></span></h2>
-        <pre class="code flat" tabIndex={0} aria-label="A command to copy">{code}</pre>
+        <pre class="code flat" role="group" tabIndex={0} aria-label="A command to copy">{code}</pre>
         <p class="padded muted" role="status">A table made by any client appears here by itself.</p>
       </section>
     </div>

@@ -75,7 +75,7 @@ export function Code({ code, language, onLanguage }: { code: Record<string, stri
         ))}
         <span class="right"><Copied text={here(language, code[language])} /></span>
       </div>
-      <pre class="code" tabIndex={0} aria-label={`Code in ${language}`}>{here(language, code[language])}</pre>
+      <pre class="code" role="group" tabIndex={0} aria-label={`Code in ${language}`}>{here(language, code[language])}</pre>
     </div>
   );
 }

@@ -223,7 +223,7 @@ function Failed({ error, asked }: { error: unknown; asked: Asked | string }) {
   return (
     <div class="stack">
       <Failure error={error} />
-      {error instanceof Refused && typeof asked !== "string" && <pre class="code" tabIndex={0} aria-label="The request">{JSON.stringify(asked.input, null, 2)}</pre>}
+      {error instanceof Refused && typeof asked !== "string" && <pre class="code" role="group" tabIndex={0} aria-label="The request">{JSON.stringify(asked.input, null, 2)}</pre>}
     </div>
   );
 }
@@ -258,7 +258,7 @@ export function Result({ answer, onNext, name = "result", keys = [] }: { answer:
         {items.length > 0 && <button type="button" class="btn small" onClick={() => saveItems(name, items, "json", keys)}>Export as JSON</button>}
         {items.length > 0 && <button type="button" class="btn small" onClick={() => saveItems(name, items, "csv", keys)}>Export as CSV</button>}
       </div>
-      {items.length ? <ItemTable items={items} keys={keys} /> : <pre class="code" tabIndex={0} aria-label="The answer">{JSON.stringify(last, null, 2).slice(0, 200_000)}</pre>}
+      {items.length ? <ItemTable items={items} keys={keys} /> : <pre class="code" role="group" tabIndex={0} aria-label="The answer">{JSON.stringify(last, null, 2).slice(0, 200_000)}</pre>}
     </div>
   );
 }

@@ -109,7 +109,7 @@ function Versions({ state }: { state: ModelState }) {
             {plan.obstacles.map((one: any, at: number) => <p key={at} class="notice bad">{typeof one === "string" ? one : JSON.stringify(one)}</p>)}
             {plan.cautions.map((one: string) => <p key={one} class="notice warn">{one}</p>)}
             <p class="num">{plan.steps.length === 0 ? "Nothing that is stored has to change." : `${plan.steps.length} steps, ${money(plan.cost)}, about ${count(Math.ceil(plan.seconds / 60))} minutes of jobs.`}</p>
-            <pre class="code" tabIndex={0} style={{ whiteSpace: "pre-wrap" }} aria-label="The steps">{plan.text}</pre>
+            <pre class="code" role="group" tabIndex={0} style={{ whiteSpace: "pre-wrap" }} aria-label="The steps">{plan.text}</pre>
             {plan.steps.length > 0 && !plan.obstacles.length && (
               <div class="rowline">
                 <button type="button" class="btn pri" disabled={busy} onClick={() => void compare(true)}>Rehearse it in memory</button>

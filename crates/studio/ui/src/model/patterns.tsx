@@ -231,7 +231,7 @@ function Detail({ state, pattern, given, choices, run, runnable, onGiven, onRun,
             {proof.findings.map((one, at) => (
               <div key={at} class="notice bad">
                 <b>{one.message}</b>
-                {one.data.length > 0 && <pre class="code" tabIndex={0} aria-label="The smallest data that shows it">{one.data.map((row) => `${row.table} ${JSON.stringify(row.item)}`).join("\n")}</pre>}
+                {one.data.length > 0 && <pre class="code" role="group" tabIndex={0} aria-label="The smallest data that shows it">{one.data.map((row) => `${row.table} ${JSON.stringify(row.item)}`).join("\n")}</pre>}
               </div>
             ))}
           </div>

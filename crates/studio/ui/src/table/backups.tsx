@@ -68,7 +68,7 @@ function TurnOn({ state, onDone }: { state: TableState; onDone(): Promise<void> 
         <p>Recovery is off. When it is on, every change is kept for 35 days, and the table can be restored to any second: a slider shows the past, and what a restore would change.</p>
         {!state.readOnly && <span><button type="button" class="btn pri" onClick={() => void act()}>Turn recovery on</button></span>}
         {error ? <Failure error={error} /> : null}
-        <pre class="code" tabIndex={0} aria-label="A command to copy">{`aws dynamodb update-continuous-backups --endpoint-url ${endpoint()} --table-name ${state.name} \\
+        <pre class="code" role="group" tabIndex={0} aria-label="A command to copy">{`aws dynamodb update-continuous-backups --endpoint-url ${endpoint()} --table-name ${state.name} \\
     --point-in-time-recovery-specification PointInTimeRecoveryEnabled=true`}</pre>
       </div>
     </section>

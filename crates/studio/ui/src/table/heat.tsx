@@ -135,7 +135,7 @@ const Nothing = ({ name, on }: { name: string; on: string }) => (
     <div class="teach">
       <h2>Nothing was asked yet</h2>
       <p>Send requests to the {on ? `index ${on}` : "table"}, with any client: heat and busiest keys appear here within a second. A day is kept, the last hour of it by the minute. With a model, this page also shows what to expect.</p>
-      <pre class="code" tabIndex={0} aria-label="A command to copy">{`aws dynamodb scan --endpoint-url ${location.origin} --table-name ${name}${on ? ` --index-name ${on}` : ""}`}</pre>
+      <pre class="code" role="group" tabIndex={0} aria-label="A command to copy">{`aws dynamodb scan --endpoint-url ${location.origin} --table-name ${name}${on ? ` --index-name ${on}` : ""}`}</pre>
     </div>
   </div>
 );

@@ -162,7 +162,7 @@ function ModelFile({ state, learned }: { state: TableState; learned: { text: str
         <span><button type="button" class="btn" disabled={busy} onClick={() => void write()}>{busy ? "Reading…" : what}</button></span>
         {found && (
           <>
-            <pre class="code" tabIndex={0} aria-label="The model">{found.text}</pre>
+            <pre class="code" role="group" tabIndex={0} aria-label="The model">{found.text}</pre>
             {found.notes.map((note) => <p key={note} class="muted">{note}</p>)}
             {!session.value?.readOnly && (
               <form class="rowline" onSubmit={save}>

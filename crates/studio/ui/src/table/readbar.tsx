@@ -61,7 +61,7 @@ export function Empty({ state }: { state: TableState }) {
         ) : (
           <p><b>None yet.</b> {plural(walk.examined.value, "item was", "items were")} examined, and that is not all of them.</p>
         )}
-        {!state.isResult.value && <pre class="code" tabIndex={0} aria-label="The request">{JSON.stringify(walk.request.input, null, 2)}</pre>}
+        {!state.isResult.value && <pre class="code" role="group" tabIndex={0} aria-label="The request">{JSON.stringify(walk.request.input, null, 2)}</pre>}
         {state.parts.value.partition.length > 0 && !state.parts.value.index && (
           <button class="btn" type="button" onClick={() => void state.openAt(state.parts.value.partition)}>Show the keys that come next</button>
         )}
@@ -77,7 +77,7 @@ export function Empty({ state }: { state: TableState }) {
       {model && !state.readOnly && (
         <button class="btn pri" type="button" onClick={() => void loadExample(model.name, model.text).then(() => state.reload())}>Load samples of {model.name}</button>
       )}
-      <pre class="code" tabIndex={0} aria-label="A command to copy">{`aws dynamodb put-item --endpoint-url ${endpoint()} \\\n    --table-name ${table.TableName} --item '${JSON.stringify(key)}'`}</pre>
+      <pre class="code" role="group" tabIndex={0} aria-label="A command to copy">{`aws dynamodb put-item --endpoint-url ${endpoint()} \\\n    --table-name ${table.TableName} --item '${JSON.stringify(key)}'`}</pre>
     </div>
   );
 }

@@ -122,10 +122,10 @@ function Alone({ state, onDone }: { state: TableState; onDone(): Promise<void> }
       <div class="teach">
         <p>This table is in <b>{here()}</b> alone. With a replica it is a global table: every Region takes reads and writes, changes reach the others within a second, and of two writes to one item the later wins. A link between Regions can be cut here, to see what an application does then.</p>
         <Add state={state} members={[here()]} onDone={onDone} />
-        <pre class="code" tabIndex={0} aria-label="A command to copy">{`aws dynamodb update-table --endpoint-url ${location.origin} --table-name ${state.name} \\
+        <pre class="code" role="group" tabIndex={0} aria-label="A command to copy">{`aws dynamodb update-table --endpoint-url ${location.origin} --table-name ${state.name} \\
     --replica-updates '[{"Create": {"RegionName": "eu-west-1"}}]'`}</pre>
         <p>An empty table can be strongly consistent between three Regions instead: a write is in all of them when it is acknowledged.</p>
-        <pre class="code" tabIndex={0} aria-label="A command to copy for strong consistency">{`aws dynamodb update-table --endpoint-url ${location.origin} --table-name ${state.name} \\
+        <pre class="code" role="group" tabIndex={0} aria-label="A command to copy for strong consistency">{`aws dynamodb update-table --endpoint-url ${location.origin} --table-name ${state.name} \\
     --multi-region-consistency STRONG \\
     --replica-updates '[{"Create": {"RegionName": "us-east-2"}}, {"Create": {"RegionName": "us-west-2"}}]'`}</pre>
       </div>
@@ -168,7 +168,7 @@ function Strong({ state, replicas, onDone }: { state: TableState; replicas: any[
       <section class="panel" aria-label="From the command line">
         <h2>From the command line</h2>
         <div class="padded">
-          <pre class="code" tabIndex={0} aria-label="Commands to copy">{`aws dynamodb scan --endpoint-url ${location.origin} --region ${replicas[0].RegionName} --table-name ${state.name} --consistent-read --select COUNT
+          <pre class="code" role="group" tabIndex={0} aria-label="Commands to copy">{`aws dynamodb scan --endpoint-url ${location.origin} --region ${replicas[0].RegionName} --table-name ${state.name} --consistent-read --select COUNT
 lodestone region list --endpoint-url ${location.origin}`}</pre>
         </div>
       </section>
@@ -392,7 +392,7 @@ function Commands({ state, members: [one, other] }: { state: TableState; members
     <section class="panel" aria-label="From the command line">
       <h2>From the command line</h2>
       <div class="padded">
-        <pre class="code" tabIndex={0} aria-label="Commands to copy">{`lodestone region cut ${one} ${other} --endpoint-url ${location.origin}
+        <pre class="code" role="group" tabIndex={0} aria-label="Commands to copy">{`lodestone region cut ${one} ${other} --endpoint-url ${location.origin}
 aws dynamodb scan --endpoint-url ${location.origin} --region ${other} --table-name ${state.name} --select COUNT
 lodestone region heal ${one} ${other} --endpoint-url ${location.origin}`}</pre>
       </div>

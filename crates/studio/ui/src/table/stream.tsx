@@ -190,7 +190,7 @@ function TurnOn({ state }: { state: TableState }) {
         )}
         <p class="muted">Writes cost the same. Reading a stream has a price of its own on AWS: $0.02 for 100,000 GetRecords requests.</p>
         {error ? <Failure error={error} /> : null}
-        <pre class="code" tabIndex={0} aria-label="A command to copy">{`aws dynamodb update-table --endpoint-url ${endpoint()} --table-name ${state.name} \\
+        <pre class="code" role="group" tabIndex={0} aria-label="A command to copy">{`aws dynamodb update-table --endpoint-url ${endpoint()} --table-name ${state.name} \\
     --stream-specification StreamEnabled=true,StreamViewType=${view}`}</pre>
       </div>
     </div>

@@ -65,7 +65,7 @@ export function Structure({ state }: { state: TableState }) {
           </section>
           <section class="panel" aria-label="Description">
             <h2>DescribeTable <span class="right"><Copied text={JSON.stringify(table, null, 2)} /></span></h2>
-            <pre class="code" style={{ border: 0, borderRadius: 0 }} tabIndex={0} aria-label="The table's description in JSON">{JSON.stringify(table, null, 2)}</pre>
+            <pre class="code" style={{ border: 0, borderRadius: 0 }} role="group" tabIndex={0} aria-label="The table's description in JSON">{JSON.stringify(table, null, 2)}</pre>
           </section>
         </div>
         <div class="stack">
@@ -149,7 +149,7 @@ function NewIndex({ state, onClose }: { state: TableState; onClose(): void }) {
       ))}
       <datalist id="attributes-seen">{seen.map((one) => <option key={one} value={one} />)}</datalist>
       <span class="pill"><span>holds</span><select aria-label="What the index holds" value={holds} onChange={(event) => setHolds(event.currentTarget.value)}><option value="ALL">everything</option><option value="KEYS_ONLY">keys</option></select></span>
-      <pre class="code" tabIndex={0} aria-label="The request">{JSON.stringify(input, null, 2)}</pre>
+      <pre class="code" role="group" tabIndex={0} aria-label="The request">{JSON.stringify(input, null, 2)}</pre>
       {error ? <Failure error={error} /> : null}
       <span><button type="button" class="btn pri" disabled={!name || !keys[0].name} onClick={() => void act()}>Make the index</button></span>
     </Dialog>
