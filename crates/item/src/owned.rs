@@ -131,6 +131,11 @@ impl Item {
     pub fn size_bytes(&self) -> usize {
         self.as_ref().size_bytes()
     }
+
+    /// How many bytes [`into_stored`](Item::into_stored) returns. Unlike DynamoDB's size, it is known without a walk.
+    pub fn stored_size_bytes(&self) -> usize {
+        self.0.len()
+    }
 }
 
 impl<Name: AsRef<str>, V: Into<Value>> FromIterator<(Name, V)> for Item {

@@ -89,7 +89,7 @@ pub trait Backend: Send + Sync + 'static {
         None
     }
 
-    /// How many bytes of items its answer has.
+    /// How many bytes of items its answer has, as they are stored.
     fn item_bytes(&self, response: &Self::Response) -> usize;
 
     /// Prints the answer behind what is in `answer`.

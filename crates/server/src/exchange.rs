@@ -50,8 +50,14 @@ use std::sync::Arc;
 use std::task::Poll;
 use tokio::time::Instant;
 
-/// Room for a GetItem's answer without growing.
+/// Room for what an answer has beside its items.
 const ANSWER_BYTES_EXPECTED: usize = 512;
+
+/// Room for an answer with this many bytes of items: most are printed without growing. JSON adds quotes, and the type of
+/// each value.
+fn answer_bytes_expected(item_bytes: usize) -> usize {
+    ANSWER_BYTES_EXPECTED + item_bytes + item_bytes / 2
+}
 
 /// What all connections of a server share.
 #[derive(Debug)]
@@ -465,13 +471,14 @@ impl<B: Backend> Exchange<B> {
         sent: Sent<'_>,
         peer: &Peer,
     ) -> Result<Result<Vec<u8>, usize>, Error> {
-        let mut answer = Vec::with_capacity(ANSWER_BYTES_EXPECTED);
         let response = match self.model_guard.as_deref() {
             None => self.backend.run(caller, request).await?,
             Some(guard) => guarded::run(guard, &*self.backend, caller, request, sent).await?,
         };
+        let item_bytes = self.backend.item_bytes(&response);
+        let mut answer = Vec::with_capacity(answer_bytes_expected(item_bytes));
         {
-            let _turn = self.turns.wait(self.backend.item_bytes(&response)).await;
+            let _turn = self.turns.wait(item_bytes).await;
             self.backend.print(response, &mut answer);
         }
         Ok(match share.resize(answer.capacity(), &self.answers, &peer.address) {

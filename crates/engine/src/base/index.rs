@@ -40,17 +40,38 @@ pub struct IndexDifference {
 /// The row of an item in an index; none if the item lacks an index key attribute or the vector, or has a value there
 /// that can't be indexed. The latter happens only to items that are older than the index.
 pub fn entry(table: &Table, index: &Index, item: &Item) -> Option<(Key, Item)> {
+    let row = row(table, index, item)?;
+    Some((Key { space: index.space(), position: position(table, index, item.as_ref()) }, row))
+}
+
+/// What an index holds of an item, if it has the item.
+fn row(table: &Table, index: &Index, item: &Item) -> Option<Item> {
     let indexable = |attribute: &KeyAttribute| {
         item.get(&attribute.name).is_some_and(|value| fault_of(index, attribute, value).is_none())
     };
     if !index.keys.attributes().all(indexable) {
         return None;
     }
-    let row = match &index.vector {
-        Some(settings) => vector_row(table, index, settings, item)?,
-        None => projected(table, index, item),
-    };
-    Some((Key { space: index.space(), position: position(table, index, item.as_ref()) }, row))
+    match &index.vector {
+        Some(settings) => vector_row(table, index, settings, item),
+        None => Some(projected(table, index, item)),
+    }
+}
+
+/// The row of an item that replaces `old`. The two have one table key, so if their index keys are equal, the row stays
+/// at the old one's key, which is not computed again.
+fn next_entry(
+    table: &Table,
+    index: &Index,
+    old: Option<(&Item, &Key)>,
+    new: &Item,
+) -> Option<(Key, Item)> {
+    let has_equal_keys =
+        |old: &Item| index.keys.attributes().all(|KeyAttribute { name, .. }| old.get(name) == new.get(name));
+    match old {
+        Some((item, key)) if has_equal_keys(item) => Some((key.clone(), row(table, index, new)?)),
+        _ => entry(table, index, new),
+    }
 }
 
 /// What a vector index holds of an item; none if the item has no vector that suits the index.
@@ -142,11 +163,11 @@ fn projected(table: &Table, index: &Index, item: &Item) -> Item {
 
 /// What replacing `old` by `new` changes in an index.
 pub fn difference(table: &Table, index: &Index, old: Option<&Item>, new: Option<&Item>) -> IndexDifference {
+    let before = old;
     let old = old.and_then(|item| entry(table, index, item));
-    let new = new.and_then(|item| entry(table, index, item));
+    let replaced = before.zip(old.as_ref().map(|(key, _)| key));
+    let new = new.and_then(|item| next_entry(table, index, replaced, item));
     debug_assert!(new.as_ref().is_none_or(|(key, row)| position(table, index, row.as_ref()) == key.position));
-    let growth =
-        Size::growth(old.as_ref().map(|(_, row)| row.as_ref()), new.as_ref().map(|(_, row)| row.as_ref()));
     let (change, put, delete) = match (old, new) {
         (None, None) => (RowChange::None, None, None),
         (None, Some((key, new))) => (RowChange::Enter(new.size_bytes()), Some((key, new)), None),
@@ -162,11 +183,22 @@ pub fn difference(table: &Table, index: &Index, old: Option<&Item>, new: Option<
             }
         }
     };
-    match index.vector {
-        Some(_) => {
-            IndexDifference { put, delete, change, units: 0.0, vector_bytes: vector_bytes(change), growth }
+    let (units, vector_bytes) = match index.vector {
+        Some(_) => (0.0, vector_bytes(change)),
+        None => (change.units(), 0),
+    };
+    IndexDifference { put, delete, change, units, vector_bytes, growth: growth(change) }
+}
+
+/// How much more an index holds after a change.
+fn growth(change: RowChange) -> Size {
+    match change {
+        RowChange::None => Size::default(),
+        RowChange::Enter(bytes) => Size { items: 1, bytes: bytes as i64 },
+        RowChange::Leave(bytes) => Size { items: -1, bytes: -(bytes as i64) },
+        RowChange::Replace { old, new } | RowChange::Move { old, new } => {
+            Size { items: 0, bytes: new as i64 - old as i64 }
         }
-        None => IndexDifference { put, delete, change, units: change.units(), vector_bytes: 0, growth },
     }
 }
 

@@ -17,11 +17,6 @@ impl Size {
     pub fn of(item: ItemRef<'_>) -> Size {
         Size { items: 1, bytes: item.size_bytes() as i64 }
     }
-
-    /// The difference that replacing one item by another makes.
-    pub fn growth(old: Option<ItemRef<'_>>, new: Option<ItemRef<'_>>) -> Size {
-        new.map_or_else(Size::default, Size::of) - old.map_or_else(Size::default, Size::of)
-    }
 }
 
 impl Add for Size {

@@ -77,9 +77,10 @@ pub(super) fn returns_on_failure(on_failure: Option<ReturnValuesOnConditionCheck
     on_failure == Some(ReturnValuesOnConditionCheckFailure::AllOld)
 }
 
-/// How many bytes of items an answer has, if it is one of those that may have megabytes.
+/// How many bytes of items an answer has, as they are stored.
 pub fn item_bytes(response: &Response) -> usize {
     match response {
+        Response::GetItem(output) => sum(output.item.iter()),
         Response::BatchGetItem(output) => {
             sum(output.responses.iter().flat_map(|tables| tables.values().flatten()))
         }
@@ -100,7 +101,7 @@ fn sum_of_some(responses: &Option<Vec<ItemResponse>>) -> usize {
 }
 
 fn sum<'a>(items: impl Iterator<Item = &'a Item>) -> usize {
-    items.map(Item::size_bytes).sum()
+    items.map(Item::stored_size_bytes).sum()
 }
 
 #[cfg(test)]
