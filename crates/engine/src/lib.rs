@@ -1,4 +1,4 @@
-//! The semantics of DynamoDB. The engine knows no HTTP, no JSON text and no SQL: requests come in as
+//! The semantics of DynamoDB. The engine knows no HTTP, no SQL and no text of requests: they come in as
 //! `api` inputs, items are kept in a [`store::Store`].
 //!
 //! The path of a request: [`Engine::call`] passes the input to its file in `operation/`, which checks it,

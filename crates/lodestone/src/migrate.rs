@@ -1,8 +1,8 @@
 //! `lodestone migrate`: moves everything from a data folder or a PostgreSQL database to another one.
 //!
-//! What is copied, and which of the two may be opened when, is the engine's (`engine/src/migration.rs`). Here is how
-//! the stores are reached. A folder that a server uses can't be opened: the walks go along checkpoints that the server
-//! takes, and then the server is asked to hand the folder over (`POST /lodestone/hand-over`), which ends it.
+//! What is copied, and which of the two may be opened when, is the engine's (`engine/src/tables/migration.rs`). Here is
+//! how the stores are reached. A folder that a server uses can't be opened: the walks go along checkpoints that the
+//! server takes, and then the server is asked to hand the folder over (`POST /lodestone/hand-over`), which ends it.
 
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};

@@ -34,7 +34,7 @@
 //! | what does a reader see? | `snapshot.rs`; the change logs: `change_log.rs` |
 //! | when is a memtable flushed, and what is compacted? | `flush.rs`, `compaction.rs`, `write_back.rs` |
 //! | when is memory and space given back? | `reclamation.rs`, `shrinking.rs` |
-//! | what if the disk is full? | `maintenance.rs` |
+//! | what if the disk is full? | `maintenance.rs`; which writes wait or are refused: `lib.rs` |
 //! | how is a running store copied? | `checkpoint.rs`; for commands that only read: `scratch.rs` |
 //! | what is damage, and how is it repaired? | `verify.rs`, `repair.rs` |
 //! | how many files may be open? | `descriptors.rs` |
