@@ -517,7 +517,7 @@ mod tests {
     }
 
     #[test]
-    fn a_plan_with_a_word_that_nobody_knows_is_refused() {
+    fn a_plan_with_an_unknown_word_is_refused() {
         let mut plan = serde_json::to_value(Plan::of(1)).unwrap();
         plan["features"]["teleports"] = 1.into();
         let refused = serde_json::from_value::<Plan>(plan).unwrap_err();

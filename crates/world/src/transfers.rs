@@ -219,7 +219,7 @@ fn summaries_of(kind: &str) -> &'static str {
     if kind == "Export" { "ExportSummaries" } else { "ImportSummaryList" }
 }
 
-/// A request that nobody may refuse.
+/// A request that must be accepted.
 fn accepted(asked: Result<Value, Failure>) -> Result<(), String> {
     match asked {
         Err(failure) if !failure.is_in_doubt() => Err(format!("{failure:?}")),

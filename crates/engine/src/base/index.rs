@@ -60,12 +60,7 @@ fn row(table: &Table, index: &Index, item: &Item) -> Option<Item> {
 
 /// The row of an item that replaces `old`. The two have one table key, so if their index keys are equal, the row stays
 /// at the old one's key, which is not computed again.
-fn next_entry(
-    table: &Table,
-    index: &Index,
-    old: Option<(&Item, &Key)>,
-    new: &Item,
-) -> Option<(Key, Item)> {
+fn next_entry(table: &Table, index: &Index, old: Option<(&Item, &Key)>, new: &Item) -> Option<(Key, Item)> {
     let has_equal_keys =
         |old: &Item| index.keys.attributes().all(|KeyAttribute { name, .. }| old.get(name) == new.get(name));
     match old {
