@@ -283,7 +283,7 @@ function Request({ draft, steps, onTyped }: { draft: TableDraft; steps: Step[]; 
           {problem && <span class="wrongly" role="alert">{problem}</span>}
         </div>
       ) : (
-        <pre class="code flat" tabIndex={0} aria-label={`Code in ${language}`}>{shown}</pre>
+        <pre class="code flat" role="group" tabIndex={0} aria-label={`Code in ${language}`}>{shown}</pre>
       )}
     </>
   );
