@@ -100,7 +100,7 @@ function Kinds({ state, id, change }: { state: TableState; id: string; change: C
   if (!kinds.length || state.readOnly) return null;
   const choose = (entity: Entity | undefined) => {
     const keys = keysOf(state);
-    // What the kind before began with, and the user has not typed, goes with it.
+    // What the kind before began with goes with it, unless the user changed it.
     const begun = kinds.find((kind) => kind.name === change.entity)?.entity;
     const given = begun ? begin(begun) : {};
     const typed = Object.fromEntries(Object.entries(change.new ?? {}).filter(([name, value]) => !keys.includes(name) && !same(get(given, name), value)));

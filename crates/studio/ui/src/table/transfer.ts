@@ -47,7 +47,7 @@ export interface Exported {
   isWhole: boolean;
 }
 
-// What a Scan of this number of bytes takes; another request has no price before it runs.
+// What a Scan of these bytes takes. What a Query takes is not known before.
 export function estimatedUnits(operation: "Query" | "Scan", input: any, bytes: number): number | null {
   if (operation !== "Scan") return null;
   return (Math.max(1, Math.ceil(bytes / 4096)) / 2) * (input.ConsistentRead ? 2 : 1);
