@@ -152,7 +152,7 @@ fn words(words: &[&str]) -> Vec<OsString> {
 }
 
 /// A port of loopback that nothing listens at. It is none of those that the system gives to clients and to servers that
-/// ask for any port: no program gets it by chance before the peer uses it.
+/// ask for any port: no other process gets it by chance before the peer uses it.
 fn free_port() -> Result<u16> {
     let given = fs::read_to_string("/proc/sys/net/ipv4/ip_local_port_range")?;
     let first_given: u16 = given.split_whitespace().next().context("a range of ports")?.parse()?;
