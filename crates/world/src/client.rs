@@ -8,8 +8,9 @@ use serde_json::{Value, json};
 use simulation::{Action, Answer, Clock, Event, Key, Kind, Request};
 
 use crate::plan::{ClientPlan, Plan};
-use crate::requests::{TABLE, act, by_key, content, item, key_attributes, key_of, number};
+use crate::requests::{TABLE, act, by_key, content, item, key_attributes, key_of, number, statement};
 use crate::servers::{Failure, Servers};
+use crate::strong::{STRONG_REGIONS, is_for_strong_regions};
 
 /// How long a client waits for an answer.
 const WAIT: Duration = Duration::from_secs(30);
@@ -51,6 +52,10 @@ pub struct Client {
     pub chance: fastrand::Rng,
     pub gives_up_percent: u64,
     pub uses_statements: bool,
+    /// Decides which writes are statements, if any are.
+    pub writes_statements: Option<fastrand::Rng>,
+    /// Whether the table is in several Regions, which all see the same.
+    pub is_strong: bool,
     /// Whether a scan of one partition is one round trip, and so sees one moment.
     pub pages_are_whole: bool,
 }
@@ -63,6 +68,9 @@ impl Client {
             let pause_ms = self.chance.u64(0..=own.pause_ms);
             self.servers.executor.sleep(Duration::from_millis(pause_ms)).await;
             let request = workload.next_request();
+            if self.is_strong && !is_for_strong_regions(&request) {
+                continue;
+            }
             let answers = self.ask(&request).await;
             workload.learn(&request, &answers);
         }
@@ -85,7 +93,13 @@ impl Client {
             true => Duration::from_micros(self.chance.u64(0..20_000)),
             false => WAIT,
         };
-        let answer = self.servers.call(server, request, operation, input, wait).await;
+        let answer = match self.is_strong {
+            true => {
+                let region = self.chance.choice(STRONG_REGIONS).expect("there are some");
+                self.servers.call_in(region, server, request, operation, input, wait).await
+            }
+            false => self.servers.call(server, request, operation, input, wait).await,
+        };
         if answer == Err(Failure::Lost) {
             let pause_ms = self.chance.u64(1..200);
             self.servers.executor.sleep(Duration::from_millis(pause_ms)).await;
@@ -110,6 +124,12 @@ impl Client {
         if action == Action::Get && self.uses_statements && self.chance.bool() {
             return self.select(request, key).await;
         }
+        if let Some(chance) = &mut self.writes_statements
+            && chance.bool()
+            && let Some(statement) = statement(key, action)
+        {
+            return self.write_by_statement(request, action, statement).await;
+        }
         let (name, mut input) = act(key, action);
         match action {
             Action::Get => input["ConsistentRead"] = json!(true),
@@ -123,8 +143,22 @@ impl Client {
             (Err(Failure::Answered { name, body }), _) if name == "ConditionalCheckFailedException" => {
                 Answer::RefusedBecauseOf(content(body.get("Item")))
             }
-            (Err(failure), _) if failure.name() == "TransactionConflictException" => Answer::NotDone,
+            (Err(failure), _) if is_met(&failure) => Answer::NotDone,
             (Err(failure), _) => in_doubt(&failure, action),
+        }
+    }
+
+    async fn write_by_statement(&mut self, request: u64, action: Action, statement: Value) -> Answer {
+        match self.call(request, "ExecuteStatement", statement).await {
+            // An insert returns nothing: there was nothing.
+            Ok(answer) => Answer::Replaced(content(answer["Items"].get(0))),
+            Err(Failure::Answered { name, body }) if name == "ConditionalCheckFailedException" => {
+                Answer::RefusedBecauseOf(content(body.get("Item")))
+            }
+            // There is an item, but perhaps none with a version.
+            Err(failure) if failure.name() == "DuplicateItemException" => Answer::NotDone,
+            Err(failure) if is_met(&failure) => Answer::NotDone,
+            Err(failure) => in_doubt(&failure, action),
         }
     }
 
@@ -219,7 +253,7 @@ impl Client {
                 writes.iter().map(done).collect()
             }
             // One error for the whole batch says nothing of its other writes.
-            Err(failure) if failure.name() == "TransactionConflictException" => {
+            Err(failure) if is_met(&failure) => {
                 vec![Answer::Unknown; actions.len()]
             }
             Err(failure) => all_in_doubt(&failure, actions),
@@ -258,6 +292,11 @@ impl Client {
             Err(failure) => all_in_doubt(&failure, actions),
         }
     }
+}
+
+/// Whether a request was refused because another one was at its item.
+fn is_met(failure: &Failure) -> bool {
+    matches!(failure.name(), "TransactionConflictException" | "ReplicatedWriteConflictException")
 }
 
 /// The answer to a request that may have been carried out. Any other failure is a fault of the server.

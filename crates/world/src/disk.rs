@@ -19,7 +19,7 @@ use store::{
 };
 use store_lsm::simulation::stepped::Stepped;
 use store_lsm::vfs::simulated::{Fault, Simulated};
-use store_lsm::{Durability, LsmStore, Options, Tuning};
+use store_lsm::{Durability, LsmStore, OpenError, Options, Tuning};
 
 use crate::executor::{self, Executor, Process};
 use crate::remote::Committed;
@@ -49,6 +49,10 @@ struct DiskState {
     running: Option<Simulated>,
     /// What is tried instead of the last folder: it has files of an earlier time.
     mixed: Option<PathBuf>,
+    /// What fails while the store is opened next, and after how many calls.
+    at_open: Option<(Fault, u64)>,
+    /// The last call that is to fail.
+    last_failing: u64,
 }
 
 /// The commits of all lives.
@@ -128,8 +132,18 @@ impl Disk {
         let folder = self.state.lock().folders.last().expect("there is one").clone();
         let seed = self.chance.lock().u64(..);
         let simulated = Simulated::new(&folder, seed).map_err(|error| error.to_string())?;
+        {
+            let mut state = self.state.lock();
+            if let Some((fault, after_calls)) = state.at_open.take() {
+                state.last_failing = fail_from(&simulated, 1 + after_calls, fault);
+            }
+            // The power may fail from now on.
+            state.running = Some(simulated.clone());
+        }
         let opened = LsmStore::open_stepped(Arc::new(simulated.clone()), &folder, &Disk::options());
-        let (store, stepped) = opened.map_err(|error| error.to_string())?;
+        // The folder has another name in each run, which is no part of the world.
+        let named = |error: OpenError| error.to_string().replace(&*self.root.path().to_string_lossy(), "");
+        let (store, stepped) = opened.map_err(named)?;
         let (store, stepped) = (Arc::new(store), Arc::new(Mutex::new(stepped)));
         let through = count(&store).map_err(|error| error.to_string())?;
         {
@@ -143,7 +157,6 @@ impl Disk {
                 *end_us = end.map_err(|error| error.to_string())?.time_us();
             }
         }
-        self.state.lock().running = Some(simulated);
         let (disk, log, seen) = (self.clone(), stepped.clone(), store.clone());
         let step_log = async move {
             loop {
@@ -211,16 +224,31 @@ impl Disk {
         state.mixed = Some(mixed);
     }
 
-    /// The disk is full, or fails, for a while.
-    pub fn fail(&self, is_full: bool, after_calls: u64) {
-        let state = self.state.lock();
-        let Some(running) = &state.running else { return };
-        let first = running.calls() + 1 + after_calls;
-        match is_full {
-            true => (first..first + FULL_CALLS).for_each(|call| running.fail_at(call, Fault::Full)),
-            false => running.fail_at(first, Fault::Broken),
+    /// No call to the disk fails any more. True if the process has to start again for that: it would meet what is left.
+    pub fn is_repaired(&self) -> bool {
+        let mut state = self.state.lock();
+        state.at_open = None;
+        let last_failing = std::mem::take(&mut state.last_failing);
+        state.running.as_ref().is_some_and(|running| running.calls() < last_failing)
+    }
+
+    /// The disk is full, or fails, for a while: now, or while the store is opened next.
+    pub fn fail(&self, fault: Fault, after_calls: u64) {
+        let mut state = self.state.lock();
+        match &state.running {
+            Some(running) => {
+                state.last_failing = fail_from(running, running.calls() + 1 + after_calls, fault);
+            }
+            None => state.at_open = Some((fault, after_calls)),
         }
     }
+}
+
+/// Lets the call with a number fail, and some more if the disk is full. Returns the last of them.
+fn fail_from(disk: &Simulated, first: u64, fault: Fault) -> u64 {
+    let last = if fault == Fault::Full { first + FULL_CALLS } else { first };
+    (first..=last).for_each(|call| disk.fail_at(call, fault));
+    last
 }
 
 /// Makes `twin` a copy of a store that takes other commits than it did.

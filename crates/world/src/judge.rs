@@ -1,7 +1,8 @@
 //! Whether what happened in a world was right. Each promise has a truth of its own: the commits in their order for items
 //! and transactions, the search for an order beside it, the changes of items for streams, and cuts of them for copies.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::RangeInclusive;
 
 use item::Item;
 use serde_json::Value;
@@ -13,35 +14,42 @@ use crate::remote::Committed;
 use crate::requests::{content, key_of};
 use crate::run::World;
 
-/// A copy of the table: of a backup, or of a moment.
+/// A copy of the table.
 #[derive(Clone, Debug)]
 pub struct Copy {
-    pub number: u32,
-    pub backup_arn: Option<String>,
-    /// When a backup was asked for and made, by the clock of the history.
-    pub invoked: u64,
-    pub returned: u64,
-    /// The moment, if it is of one.
-    pub time_us: u64,
-    /// What was restored.
+    /// The table that it is restored to, or where it was exported.
+    pub name: String,
+    pub source: Source,
+    /// What it has, once that is known.
     pub found: Option<BTreeMap<Key, Content>>,
+}
+
+/// What a copy was made from.
+#[derive(Clone, Debug)]
+pub enum Source {
+    /// When it was asked for and made, by the clock of the history.
+    Backup { arn: String, invoked: u64, returned: u64 },
+    /// The changes up to a time.
+    Moment { time_us: u64 },
+    /// The changes up to a time within a millisecond of this one, which is all that clients see of it.
+    About { time_us: u64 },
 }
 
 impl Copy {
     /// A backup that was made.
     pub fn of_backup(number: u32, arn: String, invoked: u64, returned: u64) -> Copy {
-        Copy { number, backup_arn: Some(arn), invoked, returned, time_us: 0, found: None }
+        let source = Source::Backup { arn, invoked, returned };
+        Copy { name: format!("FromBackup{number}"), source, found: None }
     }
 
     /// A moment to be restored.
     pub fn of_moment(number: u32, time_us: u64) -> Copy {
-        Copy { number, backup_arn: None, invoked: 0, returned: 0, time_us, found: None }
+        Copy { name: format!("FromMoment{number}"), source: Source::Moment { time_us }, found: None }
     }
 
-    /// The table that it is restored to.
-    pub fn target(&self) -> String {
-        let kind = if self.backup_arn.is_some() { "FromBackup" } else { "FromMoment" };
-        format!("{kind}{}", self.number)
+    /// An export of a moment.
+    pub fn of_export(name: &str, time_us: u64, found: BTreeMap<Key, Content>) -> Copy {
+        Copy { name: name.to_owned(), source: Source::About { time_us }, found: Some(found) }
     }
 }
 
@@ -54,13 +62,18 @@ pub fn judge(world: &World, events: &[Event], committed: &[Committed]) -> Option
         .and_then(|()| simulation::check(events).map(drop).map_err(|fault| fault.to_string()))
         .and_then(|()| stream(world, &timeline))
         .and_then(|()| copies(world, &commits, &timeline))
+        .and_then(|()| walks(world, &commits))
         .and_then(|()| expiry(world, committed))
         .err()
 }
 
 /// The item that a row holds, as JSON, if it holds one.
 fn item(row: &bytes::Bytes) -> Option<Value> {
-    let item = Item::from_stored(row.clone()).ok()?;
+    json_of(&Item::from_stored(row.clone()).ok()?)
+}
+
+/// An item as JSON.
+pub fn json_of(item: &Item) -> Option<Value> {
     let mut json = Vec::new();
     item::json::write_item(item.as_ref(), &mut json);
     serde_json::from_slice(&json).ok()
@@ -119,42 +132,94 @@ fn stream(world: &World, timeline: &Timeline<'_>) -> Result<(), String> {
 
 /// Copies are what was there.
 fn copies(world: &World, commits: &[Commit], timeline: &Timeline<'_>) -> Result<(), String> {
-    for copy in world.copies.lock().iter() {
-        let Some(found) = &copy.found else { continue };
-        match copy.backup_arn {
-            Some(_) => backup(copy, found, commits)?,
-            None => {
-                let expected = timeline.as_logged_through(copy.time_us);
-                if expected != *found {
-                    return Err(format!("{} of {}: {found:?} for {expected:?}", copy.target(), copy.time_us));
-                }
+    for Copy { name, source, found } in world.copies.lock().iter() {
+        let Some(found) = found else { continue };
+        match source {
+            Source::Backup { invoked, returned, .. } => backup(name, *invoked..=*returned, found, commits)?,
+            Source::Moment { time_us } => moment(name, *time_us, &[*time_us], found, timeline)?,
+            Source::About { time_us } => {
+                let is_near = |logged_us: &u64| logged_us.abs_diff(*time_us) <= 1000;
+                let mut times: Vec<u64> =
+                    commits.iter().filter_map(|commit| commit.logged_us).filter(is_near).collect();
+                times.push(time_us - 1000);
+                moment(name, *time_us, &times, found, timeline)?;
             }
         }
     }
     Ok(())
 }
 
+/// A copy has what was there at one of these times.
+fn moment(
+    name: &str,
+    time_us: u64,
+    times: &[u64],
+    found: &BTreeMap<Key, Content>,
+    timeline: &Timeline<'_>,
+) -> Result<(), String> {
+    match times.iter().any(|time_us| timeline.as_logged_through(*time_us) == *found) {
+        true => Ok(()),
+        false => {
+            let expected = timeline.as_logged_through(time_us);
+            Err(format!("{name} of {time_us}: {found:?} for {expected:?}"))
+        }
+    }
+}
+
 /// Each item of a backup is what it was at some moment while the backup was asked for.
-fn backup(copy: &Copy, found: &BTreeMap<Key, Content>, commits: &[Commit]) -> Result<(), String> {
-    let keys: std::collections::BTreeSet<Key> =
+fn backup(
+    name: &str,
+    asked: RangeInclusive<u64>,
+    found: &BTreeMap<Key, Content>,
+    commits: &[Commit],
+) -> Result<(), String> {
+    let keys: BTreeSet<Key> =
         commits.iter().flat_map(|commit| commit.items.keys().copied()).chain(found.keys().copied()).collect();
     for key in keys {
-        let mut before = None;
-        let mut possible = Vec::new();
-        for commit in commits.iter().filter(|commit| commit.items.contains_key(&key)) {
-            if commit.at > copy.returned {
-                break;
-            }
-            if commit.at < copy.invoked {
-                possible.clear();
-            } else {
-                possible.push(before);
-            }
-            before = commit.items[&key];
-        }
-        possible.push(before);
+        let possible = states(commits, key, &asked);
         if !possible.contains(&found.get(&key).copied()) {
-            return Err(format!("{}: {key:?} is {:?}, none of {possible:?}", copy.target(), found.get(&key)));
+            return Err(format!("{name}: {key:?} is {:?}, none of {possible:?}", found.get(&key)));
+        }
+    }
+    Ok(())
+}
+
+/// What an item was in a time, by the clock of the history.
+fn states(commits: &[Commit], key: Key, time: &RangeInclusive<u64>) -> Vec<Option<Content>> {
+    let mut state = None;
+    let mut states = Vec::new();
+    for commit in commits.iter().take_while(|commit| commit.at <= *time.end()) {
+        let Some(next) = commit.items.get(&key) else { continue };
+        if commit.at >= *time.start() {
+            states.push(state);
+        }
+        state = *next;
+    }
+    states.push(state);
+    states
+}
+
+/// A walk meets no item twice, and each as it was while its page was read. It misses none that was there all the time.
+fn walks(world: &World, commits: &[Commit]) -> Result<(), String> {
+    let keys: BTreeSet<Key> = commits.iter().flat_map(|commit| commit.items.keys().copied()).collect();
+    for walk in world.walks.lock().iter() {
+        let mut met = BTreeSet::new();
+        for page in &walk.pages {
+            for (key, seen) in &page.items {
+                if !met.insert(*key) {
+                    return Err(format!("{}: {key:?} is met twice", walk.name));
+                }
+                let possible = states(commits, *key, &page.time);
+                if !possible.iter().flatten().any(|state| walk.shows(*state) == *seen) {
+                    return Err(format!("{}: {key:?} is {seen:?}, none of {possible:?}", walk.name));
+                }
+            }
+        }
+        let Some(time) = walk.time() else { continue };
+        let is_missed =
+            |key: &&Key| !met.contains(key) && states(commits, **key, &time).iter().all(Option::is_some);
+        if let Some(key) = keys.iter().find(is_missed) {
+            return Err(format!("{}: {key:?} is missed", walk.name));
         }
     }
     Ok(())

@@ -9,15 +9,17 @@
 //! | what does a server have alone? | `disk.rs`: the embedded store on a disk that fails |
 //! | how do servers live and die? | `servers.rs` |
 //! | what is between Regions? | `network.rs` |
+//! | where are exports and backups? | `bucket.rs`: objects whose calls fail |
 //! | what happens in a world? | `plan.rs`: features, clients and faults, all from the seed |
-//! | who asks for what? | `client.rs`, as `requests.rs` words it; `stream.rs` reads the stream |
-//! | how does a world go? | `run.rs`: first faults, then peace; `global_table.rs` if it has Regions |
+//! | who asks for what? | `client.rs`, as `requests.rs` words it; `stream.rs` reads the stream, `walk.rs` pages |
+//! | how does a world go? | `run.rs`: first faults, then peace; `transfers.rs` looks at exports and imports, `global_table.rs` at Regions, `strong.rs` makes strong ones |
 //! | was it right? | `judge.rs`, with the checkers of the crate `simulation` |
 //! | what did no world reach? | `warnings.rs` counts warnings by their place; `main.rs` prints faults by what they met |
 //! | what is left of a failure? | `shrink.rs`: a small plan; `trace.rs`: a page to read |
 //!
 //! The engine is the one that users run: it gets its environment and its store from here, and knows nothing of it.
 
+pub mod bucket;
 pub mod client;
 pub mod disk;
 pub mod executor;
@@ -33,5 +35,8 @@ pub mod run;
 pub mod servers;
 pub mod shrink;
 pub mod stream;
+pub mod strong;
 pub mod trace;
+mod transfers;
+pub mod walk;
 pub mod warnings;

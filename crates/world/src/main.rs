@@ -94,6 +94,15 @@ impl Totals {
             *self.polls_by_name.entry(name).or_default() += polls;
         }
     }
+
+    fn print(&self, took: Duration, with_coverage: bool) {
+        print_totals(self, took);
+        if with_coverage {
+            print_coverage(&self.coverage);
+            print_warnings(&self.warnings);
+            print_polls(self);
+        }
+    }
 }
 
 fn main() -> Result<ExitCode> {
@@ -101,22 +110,14 @@ fn main() -> Result<ExitCode> {
     panics::keep_quiet();
     warnings::count();
     if let Some(file) = &arguments.plan {
-        return show(&read(file)?);
+        return show(&read(file)?, &arguments);
     }
     if arguments.print_plan {
         println!("{}", serde_json::to_string_pretty(&Plan::of(arguments.seed))?);
         return Ok(ExitCode::SUCCESS);
     }
     match (arguments.worlds, arguments.minutes) {
-        (None | Some(1), None) => {
-            let plan = Plan::of(arguments.seed);
-            let failure = fault_of(&plan);
-            let code = show(&plan)?;
-            if let Some(failure) = failure {
-                report(&plan, &failure, &arguments.failures)?;
-            }
-            Ok(code)
-        }
+        (None | Some(1), None) => show(&Plan::of(arguments.seed), &arguments),
         _ => campaign(&arguments),
     }
 }
@@ -126,21 +127,29 @@ fn read(file: &Path) -> Result<Plan> {
     serde_json::from_slice(&text).with_context(|| format!("{} is no plan", file.display()))
 }
 
-/// Plays one plan, and prints what happens.
-fn show(plan: &Plan) -> Result<ExitCode> {
-    let outcome = play(plan, true);
-    println!("{}", outcome.trace.join("\n"));
+/// Plays one plan, prints what happens, and plays it again to see that it goes the same way.
+fn show(plan: &Plan, arguments: &Arguments) -> Result<ExitCode> {
+    let began = Instant::now();
+    let mut outcome = play(plan, true);
+    println!("{}", std::mem::take(&mut outcome.trace).join("\n"));
     println!(
         "{:?} simulated, {} requests, {} commits, {} polls, hash {:016x}",
         outcome.simulated, outcome.requests, outcome.commits, outcome.polls, outcome.hash
     );
-    match outcome.failure {
-        None => Ok(ExitCode::SUCCESS),
-        Some(failure) => {
-            println!("FAILED: {failure}");
-            Ok(ExitCode::FAILURE)
-        }
+    if arguments.coverage {
+        let mut totals = Totals::default();
+        totals.add(&outcome);
+        totals.print(began.elapsed(), true);
     }
+    let Some(failure) = outcome.failure.clone().or_else(|| differs(plan, &outcome)) else {
+        return Ok(ExitCode::SUCCESS);
+    };
+    println!("FAILED: {failure}");
+    // A plan of a file was made smaller when it was written.
+    if arguments.plan.is_none() && !arguments.no_shrinking {
+        report(plan, &failure, &arguments.failures)?;
+    }
+    Ok(ExitCode::FAILURE)
 }
 
 /// Plays many worlds on all processors.
@@ -182,20 +191,8 @@ fn campaign(arguments: &Arguments) -> Result<ExitCode> {
         let workers: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
         workers.into_iter().try_for_each(|worker| worker.join().expect("worlds catch panics"))
     })?;
-    let totals = totals.into_inner().expect("no world panics");
-    print_totals(&totals, began.elapsed());
-    if arguments.coverage {
-        print_coverage(&totals.coverage);
-        print_warnings(&totals.warnings);
-        print_polls(&totals);
-    }
+    totals.into_inner().expect("no world panics").print(began.elapsed(), arguments.coverage);
     Ok(if has_failed.into_inner() { ExitCode::FAILURE } else { ExitCode::SUCCESS })
-}
-
-/// What is wrong with a plan, if anything is.
-fn fault_of(plan: &Plan) -> Option<String> {
-    let outcome = play(plan, false);
-    outcome.failure.clone().or_else(|| differs(plan, &outcome))
 }
 
 /// Whether a second run goes another way.

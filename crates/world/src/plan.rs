@@ -4,10 +4,11 @@
 use host::LEAP_MIN;
 use serde::{Deserialize, Serialize};
 
-use crate::executor::mix;
+use crate::executor::{hash_text, mix};
 
 /// A world before it runs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Plan {
     pub seed: u64,
     pub servers: Vec<ServerPlan>,
@@ -29,6 +30,7 @@ pub const REGIONS: [&str; 3] = ["us-east-1", "eu-west-1", "ap-south-1"];
 
 /// A global table.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct RegionsPlan {
     /// How long a change stays in its Region before it is sent.
     pub delay_ms: u64,
@@ -40,6 +42,7 @@ pub struct RegionsPlan {
 
 /// The clock of a server's machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct ServerPlan {
     pub offset_ms: i64,
     /// Microseconds that it gains each second.
@@ -48,6 +51,7 @@ pub struct ServerPlan {
 
 /// A client that sends one request after the other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct ClientPlan {
     pub number: usize,
     pub requests: usize,
@@ -59,6 +63,7 @@ pub struct ClientPlan {
 
 /// What is used in a world. Each has a coin of its own.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Features {
     pub stream: bool,
     pub recovery: bool,
@@ -66,14 +71,30 @@ pub struct Features {
     pub restores: u32,
     /// Backups that are made while everything happens, and restored at the end.
     pub backups: u32,
+    /// Exports of the table while everything happens. They need recovery.
+    #[serde(default)]
+    pub exports: u32,
+    /// Tables that are made from files in a bucket.
+    #[serde(default)]
+    pub imports: u32,
     /// Indexes that are made and dropped.
     pub index_changes: u32,
     /// Items that expire.
     pub expiring: u32,
     /// Looks at all data at once while everything happens.
     pub verifications: u32,
-    /// Statements instead of operations for some requests.
+    /// Statements instead of operations for some reads.
     pub partiql: bool,
+    /// The same for some writes.
+    #[serde(default)]
+    pub statement_writes: bool,
+    /// Walks through the table or an index, some items at a time.
+    #[serde(default)]
+    pub walks: u32,
+    /// The table is strongly consistent in three Regions, which clients use in turns. It has no local index then, and no
+    /// transactions.
+    #[serde(default)]
+    pub strong: bool,
     /// How far reads that need not be fresh may lag.
     pub stale_ms: Option<u64>,
     /// Rows of one round trip of a scan.
@@ -86,6 +107,7 @@ pub struct Features {
 
 /// A fault and when it begins, in milliseconds after the clients.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct TimedFault {
     pub at_ms: u64,
     pub fault: Fault,
@@ -146,6 +168,17 @@ pub enum Fault {
     DiskFull {
         after_calls: u64,
     },
+    /// The power fails, and the disk does so while the store is opened again.
+    FailingOpen {
+        down_ms: u64,
+        is_full: bool,
+        after_calls: u64,
+    },
+    /// Some calls to the bucket fail.
+    BucketFailing {
+        percent: u64,
+        for_ms: u64,
+    },
     /// Nothing gets from one Region to another; the other way may be open.
     LinkCut {
         from: usize,
@@ -188,6 +221,8 @@ impl Fault {
             Fault::RollBack { .. } => "files of before",
             Fault::DiskBroken { .. } => "disk broken",
             Fault::DiskFull { .. } => "disk full",
+            Fault::FailingOpen { .. } => "failing opening",
+            Fault::BucketFailing { .. } => "bucket failing",
             Fault::LinkCut { .. } => "link cut",
             Fault::LinkSlow { .. } => "link slow",
             Fault::LinkLosing { .. } => "link losing",
@@ -200,7 +235,8 @@ impl Fault {
         match self {
             Fault::Kill { down_ms, .. }
             | Fault::Restart { down_ms, .. }
-            | Fault::RollBack { down_ms, .. } => down_ms,
+            | Fault::RollBack { down_ms, .. }
+            | Fault::FailingOpen { down_ms, .. } => down_ms,
             Fault::DiskBroken { .. } | Fault::DiskFull { .. } => 0,
             Fault::Standstill { for_ms, .. }
             | Fault::ClockLeap { for_ms, .. }
@@ -209,6 +245,7 @@ impl Fault {
             | Fault::StoreAmbiguous { for_ms, .. }
             | Fault::StoreConflicts { for_ms, .. }
             | Fault::StoreFailing { for_ms, .. }
+            | Fault::BucketFailing { for_ms, .. }
             | Fault::LinkCut { for_ms, .. }
             | Fault::LinkSlow { for_ms, .. }
             | Fault::LinkLosing { for_ms, .. }
@@ -231,8 +268,76 @@ impl Plan {
         match chance.u8(0..4) {
             0 => plan.with_regions(&mut chance),
             1 => plan.on_a_disk(&mut chance),
-            _ => plan,
+            _ => plan.with_strong_regions(),
         }
+        .with_transfers()
+        .with_more_requests()
+    }
+
+    fn chance(&self, name: &str) -> fastrand::Rng {
+        fastrand::Rng::with_seed(mix(self.seed, hash_text(name)))
+    }
+
+    /// The same with exports, imports, and a bucket that fails.
+    fn with_transfers(mut self) -> Plan {
+        let mut chance = self.chance("transfers");
+        if self.regions.is_some() || self.features.strong {
+            return self;
+        }
+        self.features.exports = if self.features.recovery { few(&mut chance) } else { 0 };
+        self.features.imports = few(&mut chance);
+        let uses = self.features.backups + self.features.exports + self.features.imports;
+        if uses > 0 && chance.bool() {
+            for _ in 0..chance.u64(1..4) {
+                let (at_ms, percent) = (chance.u64(100..20_000), chance.u64(5..80));
+                let fault = Fault::BucketFailing { percent, for_ms: chance.u64(200..8000) };
+                self.faults.push(TimedFault { at_ms, fault });
+            }
+            self.faults.sort_by_key(|timed| timed.at_ms);
+        }
+        self
+    }
+
+    /// The same with writes that are statements, and with walks.
+    fn with_more_requests(mut self) -> Plan {
+        let mut chance = self.chance("more requests");
+        if self.regions.is_none() {
+            self.features.statement_writes = chance.bool();
+            self.features.walks = few(&mut chance);
+        }
+        self
+    }
+
+    /// The same, sometimes, with a table that is strongly consistent in three Regions.
+    fn with_strong_regions(mut self) -> Plan {
+        if self.chance("strong Regions").u8(0..5) == 0 {
+            let Features { index_changes, verifications, partiql, stale_ms, .. } = self.features;
+            let Features { chunk_rows, state_delay_ms, later_shards, .. } = self.features;
+            self.features = Features {
+                index_changes,
+                verifications,
+                partiql,
+                stale_ms,
+                chunk_rows,
+                state_delay_ms,
+                later_shards,
+                strong: true,
+                ..Features::default()
+            };
+        }
+        self
+    }
+
+    /// Whether no clock is ever wrong.
+    pub fn has_right_clocks(&self) -> bool {
+        let leaps = |timed: &TimedFault| matches!(timed.fault, Fault::ClockLeap { .. });
+        self.servers.iter().all(|server| (server.offset_ms, server.drift) == (0, 0))
+            && !self.faults.iter().any(leaps)
+    }
+
+    /// Whether calls to the bucket may fail.
+    pub fn has_failing_bucket(&self) -> bool {
+        self.faults.iter().any(|timed| matches!(timed.fault, Fault::BucketFailing { .. }))
     }
 
     /// The same on one server with a data folder of its own. What goes wrong with a shared database goes wrong with the
@@ -255,6 +360,21 @@ impl Plan {
                 other => Fault::Kill { server: 0, down_ms: other.lasts_ms().min(3000) },
             };
         }
+        self.with_failing_openings()
+    }
+
+    /// The same with a disk that fails, sometimes, while the store is opened.
+    fn with_failing_openings(mut self) -> Plan {
+        let mut chance = self.chance("failing openings");
+        let count = if chance.bool() { chance.u64(1..4) } else { 0 };
+        for _ in 0..count {
+            let (at_ms, down_ms) = (chance.u64(100..25_000), chance.u64(10..3000));
+            // Most openings make few calls.
+            let after_calls = if chance.bool() { chance.u64(0..10) } else { chance.u64(0..100) };
+            let fault = Fault::FailingOpen { down_ms, is_full: chance.bool(), after_calls };
+            self.faults.push(TimedFault { at_ms, fault });
+        }
+        self.faults.sort_by_key(|timed| timed.at_ms);
         self
     }
 
@@ -321,7 +441,6 @@ fn client(chance: &mut fastrand::Rng, number: usize) -> ClientPlan {
 
 fn features(chance: &mut fastrand::Rng) -> Features {
     let recovery = chance.bool();
-    let few = |chance: &mut fastrand::Rng| if chance.bool() { chance.u32(1..4) } else { 0 };
     Features {
         stream: chance.bool(),
         recovery,
@@ -335,7 +454,13 @@ fn features(chance: &mut fastrand::Rng) -> Features {
         chunk_rows: if chance.bool() { chance.usize(1..5) } else { 64 },
         state_delay_ms: if chance.u8(0..4) == 0 { chance.u64(1..3000) } else { 0 },
         later_shards: if chance.bool() { 4 } else { 8 },
+        ..Features::default()
     }
+}
+
+/// None, or some: a coin for each feature.
+fn few(chance: &mut fastrand::Rng) -> u32 {
+    if chance.bool() { chance.u32(1..4) } else { 0 }
 }
 
 /// The kinds of faults of a world, and then the faults.
@@ -389,5 +514,13 @@ mod tests {
             assert_eq!(plan, serde_json::from_str(&text).unwrap());
         }
         assert_ne!(Plan::of(1), Plan { seed: 1, ..Plan::of(2) });
+    }
+
+    #[test]
+    fn a_plan_with_an_unknown_word_is_refused() {
+        let mut plan = serde_json::to_value(Plan::of(1)).unwrap();
+        plan["features"]["teleports"] = 1.into();
+        let refused = serde_json::from_value::<Plan>(plan).unwrap_err();
+        assert!(refused.to_string().contains("teleports"), "{refused}");
     }
 }

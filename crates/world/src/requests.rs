@@ -8,11 +8,13 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value, json};
 use simulation::{Action, Condition, Content, Family, Key};
 
+use crate::plan::Features;
+
 /// The table of the workload.
 pub const TABLE: &str = "Table";
 
-/// The table with its first indexes.
-pub fn table(has_stream: bool) -> Value {
+/// The table with its first indexes, as the features ask for it.
+pub fn table(features: &Features) -> Value {
     let key = |hash: &str, range: &str| json!([{"AttributeName": hash, "KeyType": "HASH"}, {"AttributeName": range, "KeyType": "RANGE"}]);
     let mut table = json!({
         "TableName": TABLE, "BillingMode": "PAY_PER_REQUEST", "KeySchema": key("p", "s"),
@@ -30,7 +32,14 @@ pub fn table(has_stream: bool) -> Value {
             {"IndexName": "by-sort", "KeySchema": key("s", "p"), "Projection": {"ProjectionType": "KEYS_ONLY"}},
         ],
     });
-    if has_stream {
+    if features.strong {
+        // DynamoDB has no strongly consistent Regions of a table with local indexes.
+        let table = table.as_object_mut().expect("an object");
+        table.remove("LocalSecondaryIndexes");
+        let definitions = table["AttributeDefinitions"].as_array_mut().expect("a list");
+        definitions.retain(|attribute| attribute["AttributeName"] != "v");
+    }
+    if features.stream {
         table["StreamSpecification"] = json!({"StreamEnabled": true, "StreamViewType": "NEW_AND_OLD_IMAGES"});
     }
     table
@@ -81,6 +90,55 @@ pub fn act(key: Key, action: Action) -> (&'static str, Value) {
     }
     input["TableName"] = json!(TABLE);
     (name, input)
+}
+
+/// The statement that carries the action out and returns what was there, if there is one that means the same.
+pub fn statement(key: Key, action: Action) -> Option<Value> {
+    let condition = match action.condition() {
+        Condition::Always => None,
+        Condition::Version(Some(version)) => Some(version),
+        Condition::Version(None) if matches!(action, Action::Put(..)) => None,
+        Condition::Version(None) | Condition::CountAtLeast(_) => return None,
+    };
+    let (begin, mut parameters) = match (action, condition) {
+        // An insert replaces nothing.
+        (Action::Put(content, Condition::Version(None)), _) => {
+            let (names, values) = names_and_values(&item(key, content));
+            return Some(json!({
+                "Statement": format!("INSERT INTO \"{TABLE}\" VALUE {{{names}}}"), "Parameters": values,
+            }));
+        }
+        // An update makes no item: what it is to do if there is none has to be the same.
+        (Action::SetVersion(version, _), Some(_)) if is_flagged(version) => {
+            let set = format!("UPDATE \"{TABLE}\" SET v = ? SET f = 'flag'");
+            (set, vec![json!({"N": version.to_string()})])
+        }
+        (Action::SetVersion(version, _), Some(_)) => {
+            let set = format!("UPDATE \"{TABLE}\" SET v = ? REMOVE f");
+            (set, vec![json!({"N": version.to_string()})])
+        }
+        (Action::Delete(_), _) => (format!("DELETE FROM \"{TABLE}\""), Vec::new()),
+        _ => return None,
+    };
+    let attributes = key_attributes(key);
+    parameters.extend([attributes["p"].clone(), attributes["s"].clone()]);
+    let mut text = format!("{begin} WHERE p = ? AND s = ?");
+    if let Some(version) = condition {
+        text += " AND v = ?";
+        parameters.push(json!({"N": version.to_string()}));
+    }
+    text += " RETURNING ALL OLD *";
+    Some(json!({
+        "Statement": text, "Parameters": parameters, "ReturnValuesOnConditionCheckFailure": "ALL_OLD",
+    }))
+}
+
+/// The members of an item as a statement has them, and their values as parameters.
+fn names_and_values(item: &Value) -> (String, Vec<Value>) {
+    let members = item.as_object().into_iter().flatten();
+    let (names, values): (Vec<String>, Vec<Value>) =
+        members.map(|(name, value)| (format!("'{name}': ?"), value.clone())).unzip();
+    (names.join(", "), values)
 }
 
 /// The key attributes of an item.

@@ -11,8 +11,9 @@ use engine::{Health, TaskState};
 use futures_util::FutureExt as _;
 use parking_lot::Mutex;
 use serde_json::{Value, json};
-use simulation::Clock;
 use simulation::last_writer_wins::RegionHistory;
+use simulation::{Clock, Request};
+use store_lsm::vfs::simulated::Fault as DiskFault;
 
 use crate::client::{Client, History};
 use crate::disk::Disk;
@@ -25,7 +26,9 @@ use crate::remote::{Committed, Database, Weather};
 use crate::requests::{TABLE, by_key, table};
 use crate::servers::{Failure, Servers};
 use crate::stream::StreamReader;
+use crate::strong::is_for_strong_regions;
 use crate::trace::Trace;
+use crate::walk::Walk;
 use crate::warnings;
 
 /// The most polls of a world; more are taken only if something goes round in circles.
@@ -72,8 +75,9 @@ pub struct World {
     pub region_history: Mutex<RegionHistory>,
     pub failure: Mutex<Option<String>>,
     pub is_done: AtomicBool,
-    /// What was restored, to be compared.
+    /// What was restored or exported, to be compared.
     pub copies: Mutex<Vec<judge::Copy>>,
+    pub walks: Mutex<Vec<Walk>>,
     coverage: Mutex<BTreeMap<(String, String), usize>>,
     /// Clients, and everything else that happens beside them.
     busy: AtomicUsize,
@@ -108,6 +112,7 @@ pub fn play(plan: &Plan, keeps_trace: bool) -> Outcome {
         failure: Mutex::default(),
         is_done: AtomicBool::new(false),
         copies: Mutex::default(),
+        walks: Mutex::default(),
         coverage: Mutex::default(),
         busy: AtomicUsize::new(0),
     });
@@ -241,7 +246,11 @@ impl World {
                     self.executor.sleep(Duration::from_millis(200)).await;
                 }
                 // It was carried out by an earlier try.
-                Err(failure) if failure.name() == "ResourceInUseException" => return Ok(Value::Null),
+                Err(failure)
+                    if matches!(failure.name(), "ResourceInUseException" | "TableInUseException") =>
+                {
+                    return Ok(Value::Null);
+                }
                 Err(failure) => return Err(format!("{operation}: {failure:?}")),
             }
         }
@@ -249,8 +258,14 @@ impl World {
     }
 
     async fn set_up(self: &Arc<World>) -> Result<(), String> {
-        self.ok("CreateTable", table(self.plan.features.stream)).await?;
+        self.ok("CreateTable", table(&self.plan.features)).await?;
         self.is_active(TABLE).await?;
+        if self.plan.features.strong {
+            self.join_strong_regions().await?;
+        }
+        if self.plan.features.imports > 0 {
+            self.put_import_files().await?;
+        }
         if self.plan.features.recovery {
             let specification = json!({"PointInTimeRecoveryEnabled": true});
             let input = json!({"TableName": TABLE, "PointInTimeRecoverySpecification": specification});
@@ -275,7 +290,7 @@ impl World {
         Ok(())
     }
 
-    async fn is_active(&self, table: &str) -> Result<(), String> {
+    pub(crate) async fn is_active(&self, table: &str) -> Result<(), String> {
         self.settled(&format!("{table} is ACTIVE"), PEACE, || async move {
             let input = json!({"TableName": table});
             let described = self.servers.call(0, 0, "DescribeTable", input, WAIT).await?;
@@ -296,6 +311,12 @@ impl World {
             chance: self.executor.chance(&format!("client {number}")),
             gives_up_percent,
             uses_statements: self.plan.features.partiql,
+            writes_statements: self
+                .plan
+                .features
+                .statement_writes
+                .then(|| self.executor.chance(&format!("statements of client {number}"))),
+            is_strong: self.plan.features.strong,
             pages_are_whole: self.plan.features.chunk_rows >= 64,
         }
     }
@@ -341,6 +362,15 @@ impl World {
         for number in 0..features.backups {
             self.start("backup", self.clone().back_up(number));
         }
+        for number in 0..features.exports {
+            self.start("export", self.clone().export(number));
+        }
+        for number in 0..features.imports {
+            self.start("import", self.clone().import(number));
+        }
+        for number in 0..features.walks {
+            self.start("walk", self.clone().walk_some_time(number));
+        }
         for number in 0..features.expiring {
             self.start("expiring item", self.clone().put_expiring(number));
         }
@@ -373,6 +403,9 @@ impl World {
         let way = |from, to, change: &dyn Fn(&mut Way)| {
             self.network.iter().for_each(|network| network.change_way(from, to, change));
         };
+        let disk = |fault: DiskFault, after_calls| {
+            self.disk.iter().for_each(|disk| disk.fail(fault, after_calls));
+        };
         match fault {
             Fault::Kill { server, down_ms } => self.servers.end(server, down_ms),
             Fault::Restart { server, down_ms } => self.servers.restart(server, down_ms).await,
@@ -387,11 +420,11 @@ impl World {
                 self.servers.end(server, down_ms);
                 self.disk.iter().for_each(|disk| disk.roll_back());
             }
-            Fault::DiskBroken { after_calls } => {
-                self.disk.iter().for_each(|disk| disk.fail(false, after_calls));
-            }
-            Fault::DiskFull { after_calls } => {
-                self.disk.iter().for_each(|disk| disk.fail(true, after_calls));
+            Fault::DiskBroken { after_calls } => disk(DiskFault::Broken, after_calls),
+            Fault::DiskFull { after_calls } => disk(DiskFault::Full, after_calls),
+            Fault::FailingOpen { down_ms, is_full, after_calls } => {
+                self.servers.end(0, down_ms);
+                disk(if is_full { DiskFault::Full } else { DiskFault::Broken }, after_calls);
             }
             Fault::StoreAway { for_ms } => weather(&|it| it.away_until_us = until(for_ms)),
             Fault::StoreSlow { factor, for_ms } => {
@@ -406,6 +439,7 @@ impl World {
             Fault::StoreFailing { percent, for_ms } => {
                 weather(&|it| (it.failing_percent, it.failing_until_us) = (percent, until(for_ms)));
             }
+            Fault::BucketFailing { percent, for_ms } => self.servers.objects.fail(percent, until(for_ms)),
             Fault::LinkCut { from, to, for_ms } => way(from, to, &|it| it.cut_until_us = until(for_ms)),
             Fault::LinkSlow { from, to, delay_ms, for_ms } => {
                 way(from, to, &|it| (it.delay_ms, it.slow_until_us) = (delay_ms, until(for_ms)));
@@ -438,7 +472,7 @@ impl World {
     }
 
     /// Any server, at a moment of its own.
-    async fn some_time(&self, name: &str, number: u32) -> usize {
+    pub(crate) async fn some_time(&self, name: &str, number: u32) -> usize {
         let mut chance = self.executor.chance(&format!("{name} {number}"));
         self.executor.sleep(Duration::from_millis(chance.u64(50..20_000))).await;
         chance.usize(0..self.servers.count())
@@ -472,12 +506,22 @@ impl World {
 
     async fn verify_some_time(self: Arc<World>, number: u32) -> Result<(), String> {
         let server = self.some_time("verification", number).await;
-        self.verify(server).await
+        self.look_at_all(server).await.map(drop)
     }
 
-    /// Every index equals its table. A server that can't look now says nothing.
+    /// Every index equals its table. Nothing keeps the server from looking in peace.
     pub(crate) async fn verify(&self, server: usize) -> Result<(), String> {
-        let Some((process, engine)) = self.servers.running(server) else { return Ok(()) };
+        match self.look_at_all(server).await? {
+            None => Ok(()),
+            Some(reason) => Err(format!("server {server} can't verify in peace: {reason}")),
+        }
+    }
+
+    /// Looks at all data of a server. The reason says why it can't look now; the error, what is wrong with the data.
+    async fn look_at_all(&self, server: usize) -> Result<Option<String>, String> {
+        let Some((process, engine)) = self.servers.running(server) else {
+            return Ok(Some("it does not run".to_owned()));
+        };
         let (sender, receiver) = tokio::sync::oneshot::channel();
         let look = async move {
             let _ = sender.send(engine.verify().await);
@@ -485,26 +529,13 @@ impl World {
         self.executor.spawn(process, "verify", Box::pin(look));
         match receiver.await {
             Ok(Ok(found)) if found.faults > 0 => Err(format!("verify: {:?}", found.reports)),
-            Ok(Err(error)) if !error.is_transient() && !matches!(error, store::StoreError::Fenced(_)) => {
-                Err(format!("verify: {error}"))
+            Ok(Ok(_)) => Ok(None),
+            Ok(Err(error)) if error.is_transient() || matches!(error, store::StoreError::Fenced(_)) => {
+                Ok(Some(error.to_string()))
             }
-            _ => Ok(()),
+            Ok(Err(error)) => Err(format!("verify: {error}")),
+            Err(_) => Ok(Some("it has ended".to_owned())),
         }
-    }
-
-    /// Makes a backup, to be restored in peace.
-    async fn back_up(self: Arc<World>, number: u32) -> Result<(), String> {
-        let server = self.some_time("backup", number).await;
-        let invoked = self.clock.tick();
-        let input = json!({"TableName": TABLE, "BackupName": format!("backup-{number}")});
-        let made = self.servers.call(server, 0, "CreateBackup", input, WAIT).await;
-        if let Ok(made) = made {
-            let arn = made["BackupDetails"]["BackupArn"].as_str().unwrap_or_default().to_owned();
-            let returned = self.clock.tick();
-            self.say(&format!("backup {number} is made"));
-            self.copies.lock().push(judge::Copy::of_backup(number, arn, invoked, returned));
-        }
-        Ok(())
     }
 
     /// Puts an item that expires some seconds later.
@@ -526,6 +557,10 @@ impl World {
             .iter()
             .for_each(|database| database.change_weather(|weather| *weather = Weather::default()));
         self.network.iter().for_each(|network| network.heal());
+        self.servers.objects.fail(0, 0);
+        if self.disk.as_ref().is_some_and(|disk| disk.is_repaired()) {
+            self.servers.end(0, 0);
+        }
         for number in 0..self.servers.count() {
             self.servers.clock(number).leap(0);
         }
@@ -552,6 +587,9 @@ impl World {
             self.settled("the stream is read to its end", PEACE, read).await?;
         }
         self.restore_all().await?;
+        self.look_at_transfers().await?;
+        self.part_strong_regions().await?;
+        self.delete_table().await?;
         self.no_job_is_stuck()
     }
 
@@ -567,7 +605,8 @@ impl World {
     /// Reads everything, as part of the history.
     async fn look(self: &Arc<World>) -> Result<(), String> {
         let mut client = self.client(1001, 0);
-        for request in simulation::final_reads() {
+        let is_asked = |request: &Request| !self.plan.features.strong || is_for_strong_regions(request);
+        for request in simulation::final_reads().into_iter().filter(is_asked) {
             client.ask(&request).await;
         }
         Ok(())
@@ -602,9 +641,9 @@ impl World {
     }
 
     async fn restore(self: &Arc<World>, copy: &mut judge::Copy) -> Result<(), String> {
-        let target = copy.target();
-        match &copy.backup_arn {
-            Some(arn) => {
+        let target = copy.name.clone();
+        match &copy.source {
+            judge::Source::Backup { arn, .. } => {
                 self.settled("a backup is made", PEACE, || async move {
                     let input = json!({"BackupArn": arn});
                     let described = self.servers.call(0, 0, "DescribeBackup", input, WAIT).await?;
@@ -614,14 +653,15 @@ impl World {
                 let input = json!({"TargetTableName": target, "BackupArn": arn});
                 self.ok("RestoreTableFromBackup", input).await?;
             }
-            None => {
-                let seconds = copy.time_us as f64 / 1e6;
+            judge::Source::Moment { time_us } | judge::Source::About { time_us } => {
+                let seconds = *time_us as f64 / 1e6;
                 let input = json!({
                     "SourceTableName": TABLE, "TargetTableName": target, "RestoreDateTime": seconds,
                 });
                 match self.ok("RestoreTableToPointInTime", input).await {
-                    // The moment is before recovery was switched on, or still to come by the server's clock.
-                    Err(reason) if reason.contains("InvalidRestoreTimeException") => return Ok(()),
+                    Err(reason) if reason.contains("InvalidRestoreTimeException") => {
+                        return self.may_refuse_moment(seconds, reason).await;
+                    }
                     outcome => drop(outcome?),
                 }
             }
@@ -631,6 +671,21 @@ impl World {
         copy.found = Some(by_key(&self.ok("Scan", input).await?["Items"]));
         self.say(&format!("restored {copy:?}"));
         Ok(())
+    }
+
+    /// A moment is refused only outside of the time that the table can be restored to, or because a clock was wrong.
+    async fn may_refuse_moment(&self, seconds: f64, reason: String) -> Result<(), String> {
+        if !self.plan.has_right_clocks() {
+            return Ok(());
+        }
+        let described = self.ok("DescribeContinuousBackups", json!({"TableName": TABLE})).await?;
+        let recovery = &described["ContinuousBackupsDescription"]["PointInTimeRecoveryDescription"];
+        let [earliest, latest] = ["EarliestRestorableDateTime", "LatestRestorableDateTime"]
+            .map(|name| recovery[name].as_f64().unwrap_or_default());
+        match (earliest..=latest).contains(&seconds) {
+            true => Err(format!("{reason}, in {recovery}")),
+            false => Ok(()),
+        }
     }
 
     pub(crate) fn no_job_is_stuck(&self) -> Result<(), String> {

@@ -15,6 +15,7 @@ use serde_json::Value;
 use store::Store;
 use tokio::sync::{Notify, oneshot};
 
+use crate::bucket::Objects;
 use crate::disk::Disk;
 use crate::executor::{Executor, Process, WORLD};
 use crate::machine::{Machine, MachineClock};
@@ -60,6 +61,8 @@ impl Failure {
 pub struct Servers {
     pub executor: Executor,
     pub trace: Arc<Trace>,
+    /// What backups, exports and imports are in.
+    pub objects: Objects,
     slots: Vec<Slot>,
     options: Options,
     later_shards: u16,
@@ -112,8 +115,10 @@ impl Servers {
             changed: Notify::new(),
         };
         let regions = plan.regions.as_ref();
+        let objects = Objects::new(executor);
         let options = Options {
-            backups: Some(transfer::Bucket::in_memory()),
+            backups: Some(objects.bucket()),
+            s3: Some(Arc::new(objects.buckets())),
             member_silence: Duration::from_secs(6),
             state_delay: Duration::from_millis(plan.features.state_delay_ms),
             replication_delay: Duration::from_millis(regions.map_or(0, |regions| regions.delay_ms)),
@@ -123,6 +128,7 @@ impl Servers {
         let servers = Arc::new(Servers {
             executor: executor.clone(),
             trace: trace.clone(),
+            objects,
             slots: (0..plan.servers.len()).map(slot).collect(),
             options,
             later_shards: plan.features.later_shards,
@@ -329,7 +335,7 @@ impl Servers {
         state.process.zip(state.engine.clone())
     }
 
-    /// Sends a request to a server, and waits for its answer for a time.
+    /// Sends a request to a server, in its Region, and waits for its answer for a time.
     pub async fn call(
         &self,
         number: usize,
@@ -338,9 +344,22 @@ impl Servers {
         input: Value,
         wait: Duration,
     ) -> Result<Value, Failure> {
+        self.call_in(self.slots[number].region, number, request, operation, input, wait).await
+    }
+
+    /// Sends a request to a server in any of the Regions that it serves.
+    pub async fn call_in(
+        &self,
+        region: &str,
+        number: usize,
+        request: u64,
+        operation: &str,
+        input: Value,
+        wait: Duration,
+    ) -> Result<Value, Failure> {
         let Some((process, engine)) = self.running(number) else { return Err(Failure::Lost) };
         let (sender, receiver) = oneshot::channel();
-        let caller = Caller::new("123456789012", self.slots[number].region);
+        let caller = Caller::new("123456789012", region);
         let name = operation.to_owned();
         let work = async move {
             let _ = sender.send(carry_out(&engine, &caller, &name, input).await);

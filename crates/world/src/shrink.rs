@@ -75,9 +75,13 @@ fn smaller(plan: &Plan) -> Vec<Plan> {
 }
 
 /// Each leaves out a feature.
-const WITHOUT: [fn(&mut Features); 11] = [
+const WITHOUT: [fn(&mut Features); 15] = [
     |features| features.stream = false,
-    |features| (features.recovery, features.restores) = (false, 0),
+    |features| (features.recovery, features.restores, features.exports) = (false, 0, 0),
+    |features| features.exports = 0,
+    |features| features.imports = 0,
+    |features| features.statement_writes = false,
+    |features| features.walks = 0,
     |features| features.restores = 0,
     |features| features.backups = 0,
     |features| features.index_changes = 0,
