@@ -2,14 +2,20 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
 
 use crate::command::{self, cargo, program};
 use crate::tools;
+use crate::victim::now_us;
 
-/// Worlds that the test command plays each time: some hundred take half a minute.
-const FIXED_WORLDS: u64 = 60;
+/// Worlds that the test command plays each time.
+const FIXED_WORLDS: u64 = 30;
+/// How long it plays worlds, the fixed ones and then new ones.
+const BRIEF: Duration = Duration::from_secs(60);
+/// Optimised, and with debug assertions: its build takes minutes, and each world then a fraction of the time.
+const PROFILE: &str = "worlds";
 
 #[derive(clap::Args)]
 pub struct SimulateOptions {
@@ -34,20 +40,30 @@ pub struct SimulateOptions {
     /// Only the mutants whose names have this in them
     #[arg(long, requires = "mutants")]
     only: Option<String>,
+    /// As the test command does: worlds that are always the same, and then new ones
+    #[arg(long)]
+    brief: bool,
 }
 
 impl SimulateOptions {
-    /// For the test command: a number of worlds that are always the same, and a minute at most.
+    /// For the test command.
     pub fn brief() -> SimulateOptions {
         SimulateOptions {
             seed: 0,
-            worlds: Some(FIXED_WORLDS),
-            minutes: Some(1.0),
+            worlds: None,
+            minutes: None,
             plan: None,
             coverage: false,
             mutants: false,
             only: None,
+            brief: true,
         }
+    }
+
+    /// Many worlds are worth a build of their own.
+    fn profile(&self) -> &'static str {
+        let is_campaign = self.worlds.is_some_and(|worlds| worlds > 1) || self.minutes.is_some();
+        if is_campaign { PROFILE } else { "dev" }
     }
 }
 
@@ -55,7 +71,11 @@ pub fn run(options: &SimulateOptions) -> Result<()> {
     if options.mutants {
         return find_mutants(options.only.as_deref().unwrap_or_default());
     }
-    let mut world = cargo(["run", "--quiet", "--package", "world", "--", "--seed"]);
+    if options.brief {
+        return play_briefly();
+    }
+    let profile = options.profile();
+    let mut world = cargo(["run", "--quiet", "--profile", profile, "--package", "world", "--", "--seed"]);
     world.arg(options.seed.to_string());
     if let Some(worlds) = options.worlds {
         world.args(["--worlds", &worlds.to_string()]);
@@ -72,12 +92,29 @@ pub fn run(options: &SimulateOptions) -> Result<()> {
     command::run(&mut world)
 }
 
+/// Worlds that are always the same, and then new ones until the time is over: what no run before has tried. It uses what
+/// the tests have built anyway.
+fn play_briefly() -> Result<()> {
+    command::run(&mut cargo(["build", "--quiet", "--package", "world"]))?;
+    let play = |first: u64, limit: [&str; 2]| {
+        let first = first.to_string();
+        let mut world = cargo(["run", "--quiet", "--package", "world", "--", "--seed", &first]);
+        command::run(world.args(limit))
+    };
+    let began = Instant::now();
+    play(0, ["--worlds", &FIXED_WORLDS.to_string()])?;
+    let left = BRIEF.saturating_sub(began.elapsed());
+    let first_new = now_us(0) / 1000;
+    println!("new worlds, the first of seed {first_new}");
+    play(first_new, ["--minutes", &(left.as_secs_f64() / 60.0).to_string()])
+}
+
 /// Worlds in which a mutant has to be found.
 const MUTANT_WORLDS: u64 = 500;
 /// The patches, one for each mutant.
 const MUTANTS: &str = "crates/world/mutants";
 
-/// Plays worlds with each mutant until one fails, and says which it was.
+/// Plays worlds with each mutant until one fails, and says which it was. Without a mutant none of them fails.
 fn find_mutants(only: &str) -> Result<()> {
     let tree = tools::cache()?.join("mutants");
     let mut patches: Vec<PathBuf> = fs::read_dir(command::root().join(MUTANTS))?
@@ -85,6 +122,9 @@ fn find_mutants(only: &str) -> Result<()> {
         .collect::<std::io::Result<_>>()?;
     patches.retain(|path| name_of(path).contains(only));
     patches.sort();
+    copy_sources(&tree)?;
+    let found = found_by(&tree).context("without a mutant")?;
+    ensure!(found.is_none(), "a world fails without any mutant: {}", found.unwrap_or_default());
     let mut missed = Vec::new();
     for patch in &patches {
         copy_sources(&tree)?;
