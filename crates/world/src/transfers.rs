@@ -219,7 +219,7 @@ fn summaries_of(kind: &str) -> &'static str {
     if kind == "Export" { "ExportSummaries" } else { "ImportSummaryList" }
 }
 
-/// A request that must be accepted.
+/// The server may not refuse such a request.
 fn accepted(asked: Result<Value, Failure>) -> Result<(), String> {
     match asked {
         Err(failure) if !failure.is_in_doubt() => Err(format!("{failure:?}")),
