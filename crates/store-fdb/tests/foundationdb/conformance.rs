@@ -4,11 +4,13 @@ mod on_the_model {
     use std::sync::Arc;
 
     use store::Store;
+    use store_fdb::FdbStore;
     use store_fdb::model::Model;
-    use store_fdb::{FdbStore, Options};
+
+    use crate::options;
 
     async fn open(model: &Model) -> Arc<dyn Store> {
-        Arc::new(FdbStore::on_model(model, Options::default()).await.expect("a store"))
+        Arc::new(FdbStore::on_model(model, options()).await.expect("a store"))
     }
 
     store::conformance_tests!(|| async { (open(&Model::default()).await, ()) });
