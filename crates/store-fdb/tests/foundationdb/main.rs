@@ -1,4 +1,4 @@
-//! The store on the model of FoundationDB. No test here runs on a real cluster.
+//! The store on the model of FoundationDB. With the feature `client`, the suite of the contract also runs on a cluster.
 
 mod conflicts;
 mod conformance;
