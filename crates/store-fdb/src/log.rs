@@ -69,8 +69,8 @@ pub struct UnderWay(HashMap<Log, BTreeSet<u64>>);
 
 impl UnderWay {
     /// A time for a commit that appends to these logs, which end there: later than all of them, and than other
-    /// appends of this server to the same logs that are under way. The lead comes on top of that: whoever lags behind
-    /// the end of a log has to get ahead of that.
+    /// appends of this server to the same logs that are under way. The lead comes on top of that: a server that lags behind
+    /// the end of a log has to get ahead of that end.
     pub fn begin(&mut self, now_us: u64, lead_us: u64, logs: &[(Log, Ends)]) -> u64 {
         let times = logs.iter().filter_map(|(log, _)| self.0.get(log)?.last());
         let after_own = times.map(|time_us| time_us + 1).max().unwrap_or(0);

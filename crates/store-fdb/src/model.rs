@@ -157,7 +157,7 @@ impl Model {
         held.iter().filter(|work| self.apply(work).is_ok()).count()
     }
 
-    /// The next commit happens, but its outcome is unknown to the caller, who is not told so before the notification.
+    /// The next commit happens, and fails with an unknown outcome, but only after the notification.
     pub fn lose_next_answer(&self) -> Arc<Notify> {
         let answer = Arc::new(Notify::new());
         self.state.lock().plans.push_back(Plan::LoseAnswer(answer.clone()));

@@ -68,7 +68,7 @@ impl Staged {
 }
 
 impl Shared {
-    /// Writes values ahead if a commit of so many bytes has no room for them. What was written ahead for this commit is
+    /// Writes values ahead if a transaction has no room for a commit of this size. What was written ahead for this commit is
     /// in the answer.
     pub(super) async fn make_room<'a>(
         self: &Arc<Self>,

@@ -50,6 +50,6 @@ async fn writers_of_their_own_rows_do_not_conflict() {
 }
 
 #[tokio::test]
-async fn writers_of_their_own_rows_and_of_one_log_that_nobody_reads_do_not_conflict() {
+async fn writers_of_their_own_rows_and_of_one_log_without_readers_do_not_conflict() {
     writers_of_their_own_rows(8, Some(Log(1))).await;
 }

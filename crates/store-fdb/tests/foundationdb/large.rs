@@ -117,7 +117,7 @@ async fn a_snapshot_shows_large_rows_as_they_were() {
     assert_eq!(rows(&store, Direction::Forward).await, []);
 }
 
-/// What a scan shows until it is stopped after so many rows.
+/// What a scan shows until it is stopped after `count` rows.
 async fn first_rows(store: &dyn Read, direction: Direction, count: usize) -> Vec<(u8, Bytes)> {
     let mut rows = Vec::new();
     let mut visit = |key: store::KeyRef<'_>, value: Bytes| {
