@@ -294,7 +294,20 @@ fn rust(report: &mut Report) -> Result<()> {
     };
     let last = Record::read().tests(Step::Rust);
     let programs = workspace.run(&last, report);
-    programs.and(documentation(report))
+    programs.and(documentation(report)).and(foundationdb(report))
+}
+
+/// The storage contract on the FoundationDB cluster that is named, if there is one. Building that needs libclang and
+/// FoundationDB's client library.
+fn foundationdb(report: &mut Report) -> Result<()> {
+    if std::env::var_os("LODESTONE_FDB_CLUSTER").is_none() {
+        let note = "FoundationDB was not tested, only a model of its transactions: LODESTONE_FDB_CLUSTER names no \
+                    cluster file";
+        report.notes.push(note.to_owned());
+        return Ok(());
+    }
+    let suite = ["-p", "store-fdb", "--features", "client", "--test", "foundationdb", "on_a_cluster"];
+    run_counting(&mut cargo(["test", "--quiet"].into_iter().chain(suite))).map(|_| ())
 }
 
 /// The examples in documentation, which rustdoc builds and runs itself.

@@ -95,6 +95,8 @@ pub const IN_MEMORY: &str = "This server keeps its data in memory: there is no f
     `lodestone serve --data DIR` to have one.";
 pub const IN_POSTGRES: &str = "This server keeps its data in PostgreSQL: there is no folder to copy. Use \
     PostgreSQL's own tools, such as pg_dump.";
+pub const IN_FOUNDATIONDB: &str = "This server keeps its data in FoundationDB: there is no folder to copy. Use \
+    FoundationDB's own tool, fdbbackup.";
 
 impl Administrator {
     pub fn new(database: Arc<Database>, obstacle: Option<&'static str>, watch: Arc<Watch>) -> Administrator {

@@ -20,10 +20,15 @@ pub fn about_opening(error: &OpenError) -> String {
             "{error}. Is the URL right (postgres://user:password@host:5432/database), does the server that it \
              names run, and may this user connect?"
         ),
-        OpenError::Store(error @ StoreError::Corrupt(_)) => {
+        OpenError::FoundationDb(error @ StoreError::Unavailable(_)) => format!(
+            "{error}. Does the file name the right cluster, do most of its coordinators run, and has the cluster a \
+             database (`fdbcli --exec status`)?"
+        ),
+        OpenError::Store(error @ StoreError::Corrupt(_))
+        | OpenError::FoundationDb(error @ StoreError::Corrupt(_)) => {
             format!("{error}. Restore the data from a copy; nothing was changed.")
         }
-        OpenError::Store(error) => error.to_string(),
+        OpenError::Store(error) | OpenError::FoundationDb(error) => error.to_string(),
     }
 }
 
@@ -148,6 +153,15 @@ mod tests {
         check(listening(ErrorKind::AddrInUse), &["port 80", "taken", "--port 0"]);
         check(listening(ErrorKind::PermissionDenied), &["port 80", "root", "--port"]);
         check(listening(ErrorKind::AddrNotAvailable), &["10.0.0.1", "--host 0.0.0.0"]);
+    }
+
+    #[test]
+    fn a_foundationdb_cluster_that_does_not_answer_shows_where_to_look() {
+        let error = StoreError::Unavailable("2 of 3 coordinators are away".to_owned());
+        check(
+            about_opening(&OpenError::FoundationDb(error)),
+            &["2 of 3 coordinators", "file", "fdbcli --exec status"],
+        );
     }
 
     #[test]

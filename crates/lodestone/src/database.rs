@@ -12,6 +12,7 @@ use store_lsm::{CACHE_BYTES, Durability, LsmStore, MEMTABLE_BYTES};
 use store_postgres::PostgresStore;
 
 use crate::environment::System;
+use crate::foundationdb::FoundationDb;
 
 /// An open database, used as one account and Region. [`Database::acting_for`] chooses others.
 #[derive(Clone)]
@@ -33,6 +34,8 @@ pub enum Storage<'a> {
     Scratch { path: &'a Path },
     /// In a database that speaks PostgreSQL's protocol. Without `engine`, the database is asked which one it is.
     Postgres { url: &'a str, engine: Option<store_postgres::Engine> },
+    /// In a FoundationDB cluster. Opening fails in a build without the feature `foundationdb`.
+    FoundationDb(FoundationDb<'a>),
 }
 
 /// Why a database could not be opened.
@@ -42,6 +45,9 @@ pub enum OpenError {
     Folder(#[from] store_lsm::OpenError),
     #[error(transparent)]
     Store(#[from] StoreError),
+    /// What a FoundationDB cluster, or its absence, says.
+    #[error(transparent)]
+    FoundationDb(StoreError),
 }
 
 /// A store that was opened.
@@ -69,6 +75,7 @@ impl Storage<'_> {
                 let options = store_postgres::Options { engine, ..store_postgres::Options::default() };
                 Arc::new(PostgresStore::open(url, options).await?)
             }
+            Storage::FoundationDb(database) => database.open(false).await?,
         };
         Ok(OpenStore { store, folder })
     }

@@ -35,6 +35,7 @@
 
 mod database;
 mod environment;
+mod foundationdb;
 
 pub use api;
 pub use database::{Database, OpenError, Storage};
@@ -42,6 +43,7 @@ pub use engine::Verification;
 pub use engine::{Enforcement, Options};
 #[doc(hidden)]
 pub use environment::System;
+pub use foundationdb::FoundationDb;
 pub use item;
 pub use store_lsm::{CACHE_BYTES, Durability, MEMTABLE_BYTES};
 pub use store_postgres::Engine as PostgresEngine;

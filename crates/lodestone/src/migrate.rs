@@ -1,4 +1,4 @@
-//! `lodestone migrate`: moves everything from a data folder or a PostgreSQL database to another one.
+//! `lodestone migrate`: moves everything from a data folder, or a database on PostgreSQL or FoundationDB, to another one.
 //!
 //! What is copied, and which of the two may be opened when, is the engine's (`engine/src/tables/migration.rs`). Here is
 //! how the stores are reached. A folder that a server uses can't be opened: the walks go along checkpoints that the
@@ -6,11 +6,12 @@
 
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use clap::Args;
 use engine::migration::{self, Move, Pass, PassProgress, SourceState};
-use lodestone::{OpenError, Options};
+use lodestone::{FoundationDb, OpenError, Options};
 use serde_json::json;
 use store::{Read, Store, StoreError};
 use store_lsm::LsmStore;
@@ -35,7 +36,8 @@ const HAND_OVER_POLL: Duration = Duration::from_millis(20);
 /// Beside the data folder, the checkpoint that is being copied.
 const COPY_SUFFIX: &str = ".migrating";
 
-/// Move everything from one data folder or PostgreSQL database to another one, also while servers use it.
+/// Move everything from one data folder, or database on PostgreSQL or FoundationDB, to another one, also while servers
+/// use it.
 ///
 /// A first copy is made while the source is in use, and then what has changed since. Then the source is closed: its
 /// servers end, and requests get errors that clients retry. What is left is copied, and everything in both is compared,
@@ -56,9 +58,11 @@ const COPY_SUFFIX: &str = ".migrating";
   lodestone migrate /srv/db postgres://me@db/app --endpoint-url http://127.0.0.1:8000
                                                                   the same, while a server uses the folder
   lodestone migrate postgres://me@db/app /srv/db                  from PostgreSQL, in use or not, to a folder
+  lodestone migrate postgres://me@db/app foundationdb:///etc/foundationdb/fdb.cluster?prefix=app
+                                                                  from PostgreSQL to FoundationDB
   lodestone migrate --cancel /srv/db                              use the source again")]
 pub struct MigrateStore {
-    /// Where the data is: a data folder, or postgres://user@host/database
+    /// Where the data is: a data folder, postgres://user@host/database, or foundationdb://CLUSTER_FILE?prefix=NAME
     #[arg(value_parser = place)]
     source: Place,
 
@@ -84,12 +88,25 @@ pub struct MigrateStore {
 enum Place {
     Folder(PathBuf),
     Postgres(String),
+    FoundationDb { cluster_file: PathBuf, prefix: String },
 }
 
 fn place(text: &str) -> Result<Place, String> {
     match text.split_once("://") {
         Some(("postgres" | "postgresql", _)) => Ok(Place::Postgres(text.to_owned())),
-        Some(_) => Err("a place is a folder, or postgres://user@host/database".to_owned()),
+        Some(("foundationdb", rest)) => {
+            let (file, parameters) = rest.split_once('?').unwrap_or((rest, ""));
+            let prefix = match parameters.strip_prefix("prefix=") {
+                Some(prefix) => prefix,
+                None if parameters.is_empty() => FoundationDb::DEFAULT_PREFIX,
+                None => return Err(format!("{parameters}: the one parameter is prefix=NAME")),
+            };
+            let cluster_file = std::path::absolute(file).map_err(|error| error.to_string())?;
+            Ok(Place::FoundationDb { cluster_file, prefix: prefix.to_owned() })
+        }
+        Some(_) => Err("a place is a folder, postgres://user@host/database, or \
+                        foundationdb://CLUSTER_FILE?prefix=NAME"
+            .to_owned()),
         None => std::path::absolute(text).map(Place::Folder).map_err(|error| error.to_string()),
     }
 }
@@ -109,24 +126,35 @@ impl Place {
                 let options = options.map(|options| format!("?{options}")).unwrap_or_default();
                 format!("postgresql://{address}{options}")
             }
+            Place::FoundationDb { cluster_file, prefix } => {
+                let cluster = name_of_cluster(cluster_file);
+                let cluster = cluster.unwrap_or_else(|| cluster_file.display().to_string());
+                format!("foundationdb://{cluster}?prefix={prefix}")
+            }
         }
     }
 
-    async fn open(&self) -> Result<Box<dyn Store>, OpenError> {
+    async fn open(&self) -> Result<Arc<dyn Store>, OpenError> {
         Ok(match self {
-            Place::Folder(path) => Box::new(LsmStore::open(path, store_lsm::Options::default())?),
+            Place::Folder(path) => Arc::new(LsmStore::open(path, store_lsm::Options::default())?),
             Place::Postgres(url) => {
-                Box::new(PostgresStore::open(url, store_postgres::Options::default()).await?)
+                Arc::new(PostgresStore::open(url, store_postgres::Options::default()).await?)
+            }
+            Place::FoundationDb { cluster_file, prefix } => {
+                FoundationDb { cluster_file, prefix }.open(false).await?
             }
         })
     }
 
     /// Opens what must be there already.
-    async fn open_source(&self) -> Result<Box<dyn Store>, OpenError> {
+    async fn open_source(&self) -> Result<Arc<dyn Store>, OpenError> {
         if let Place::Folder(folder) = self
             && !folder.join("store").is_dir()
         {
             return Err(store_lsm::OpenError::Missing { folder: folder.clone() }.into());
+        }
+        if let Place::FoundationDb { cluster_file, prefix } = self {
+            return FoundationDb { cluster_file, prefix }.open(true).await;
         }
         self.open().await
     }
@@ -135,6 +163,10 @@ impl Place {
     fn command(&self) -> String {
         let url = match self {
             Place::Folder(path) => return format!("lodestone serve --data '{}'", path.display()),
+            Place::FoundationDb { cluster_file, prefix } => {
+                let file = cluster_file.display();
+                return format!("lodestone serve --foundationdb '{file}' --prefix '{prefix}'");
+            }
             Place::Postgres(url) => url,
         };
         let (before, parameters) = url.split_once('?').unwrap_or((url, ""));
@@ -154,10 +186,17 @@ impl Place {
     }
 }
 
+/// What a cluster file calls its cluster, whatever its coordinators and the file are called.
+fn name_of_cluster(cluster_file: &Path) -> Option<String> {
+    let text = std::fs::read_to_string(cluster_file).ok()?;
+    let line = text.lines().map(str::trim).find(|line| !line.is_empty() && !line.starts_with('#'))?;
+    line.split_once('@').map(|(name, _)| name.to_owned())
+}
+
 /// A source as it is found.
 enum Source {
     /// No other process uses it, or it can be shared.
-    Open(Box<dyn Store>),
+    Open(Arc<dyn Store>),
     /// A server has the folder.
     Served { folder: PathBuf, url: String },
 }
@@ -362,13 +401,13 @@ fn remove_copy(copy: &Path) -> Result<(), String> {
 }
 
 /// Asks the server to end, and takes its folder.
-async fn hand_over(folder: &Path, url: &str, to: &str) -> Result<Box<dyn Store>, String> {
+async fn hand_over(folder: &Path, url: &str, to: &str) -> Result<Arc<dyn Store>, String> {
     let server = EndpointArguments::at(url);
     server.ask_operator_server(HAND_OVER, HAND_OVER_TIME, &json!({"to": to})).await?;
     let began = Instant::now();
     loop {
         match LsmStore::open(folder, store_lsm::Options::default()) {
-            Ok(store) => return Ok(Box::new(store)),
+            Ok(store) => return Ok(Arc::new(store)),
             Err(store_lsm::OpenError::Taken { .. }) if began.elapsed() < HAND_OVER_TIME => {
                 tokio::time::sleep(HAND_OVER_POLL).await;
             }
@@ -425,5 +464,23 @@ mod tests {
         assert_eq!(command("/srv/db"), "lodestone serve --data '/srv/db'");
         assert!(Path::new(&name("some/folder")).is_absolute());
         assert!(place("http://localhost:8000").is_err());
+    }
+
+    #[test]
+    fn a_database_on_foundationdb_is_named_by_its_cluster_and_not_by_the_file_that_names_it() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let places = ["one", "two"].map(|file| folder.path().join(file).display().to_string());
+        std::fs::write(&places[0], "# made by hand\n\ntest:x1@10.0.0.1:4500\n").expect("a file is written");
+        std::fs::write(&places[1], "test:x1@10.0.0.2:4500,10.0.0.3:4500").expect("a file is written");
+        let named = |text: String| place(&text).expect("a place");
+        let name = |text: String| named(text).name();
+        assert_eq!(name(format!("foundationdb://{}", places[0])), "foundationdb://test:x1?prefix=lodestone");
+        assert_eq!(
+            name(format!("foundationdb://{}?prefix=app", places[1])),
+            "foundationdb://test:x1?prefix=app"
+        );
+        let command = named(format!("foundationdb://{}?prefix=app", places[1])).command();
+        assert_eq!(command, format!("lodestone serve --foundationdb '{}' --prefix 'app'", places[1]));
+        assert!(place("foundationdb:///fdb.cluster?name=app").is_err());
     }
 }

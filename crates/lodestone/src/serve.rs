@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 use futures_util::future::BoxFuture;
-use lodestone::{Database, Durability, Enforcement, Options, Storage};
+use lodestone::{Database, Durability, Enforcement, FoundationDb, Options, Storage};
 use server::{NeighbourService, Server};
 use tokio::signal::unix::{SignalKind, signal};
 use tracing_subscriber::filter::{LevelFilter, Targets};
@@ -51,6 +51,7 @@ use crate::{access_file, advice, environment_now, fault, operator_token, places,
   lodestone serve --tls-self-signed               encrypted, with a certificate made for trying
   lodestone serve --cors https://app.example      let the scripts of a web page use it
   lodestone serve --postgres postgres://me@db/app keep data in PostgreSQL
+  lodestone serve --foundationdb fdb.cluster      keep data in FoundationDB, in a build that has it
   lodestone serve --access access.yaml            verify signatures and enforce policies
   lodestone serve --in-memory --guard model.yaml  for tests: refuse requests that the model does not know
   lodestone serve --region us-east-1 --peer eu-west-1=https://eu.example:8000   global tables with another server
@@ -78,6 +79,14 @@ pub struct Serve {
     #[arg(long, value_name = "ENGINE", requires = "postgres", help_heading = STORAGE)]
     postgres_engine: Option<store_postgres::Engine>,
 
+    /// Keep the data in a FoundationDB cluster, by the file that names the cluster
+    #[arg(long, value_name = "CLUSTER_FILE", conflicts_with_all = ["in_memory", "data", "durability", "postgres"], help_heading = STORAGE)]
+    foundationdb: Option<PathBuf>,
+
+    /// The name of the database in the FoundationDB cluster: several can share one [default: lodestone]
+    #[arg(long, value_name = "NAME", requires = "foundationdb", help_heading = STORAGE)]
+    prefix: Option<String>,
+
     /// What an acknowledged write survives: `fsync` power loss, `os` the end of this process
     #[arg(long, value_enum, default_value_t = DurabilityArgument::Fsync, help_heading = STORAGE)]
     durability: DurabilityArgument,
@@ -85,7 +94,7 @@ pub struct Serve {
     /// How much of what was read from the data folder is kept in memory, in MiB [default: 64, or an eighth of less than
     /// 512 MiB]
     #[arg(long, value_name = "MIB",
-          value_parser = clap::value_parser!(u64).range(1..=1 << 20), conflicts_with_all = ["in_memory", "postgres"],
+          value_parser = clap::value_parser!(u64).range(1..=1 << 20), conflicts_with_all = ["in_memory", "postgres", "foundationdb"],
           help_heading = STORAGE)]
     cache: Option<u64>,
 
@@ -459,6 +468,9 @@ impl Serve {
         let shares = MemoryShares::of_process();
         let storage = if let Some(url) = &self.postgres {
             Storage::Postgres { url, engine: self.postgres_engine }
+        } else if let Some(cluster_file) = &self.foundationdb {
+            let prefix = self.prefix.as_deref().unwrap_or(FoundationDb::DEFAULT_PREFIX);
+            Storage::FoundationDb(FoundationDb { cluster_file, prefix })
         } else if self.in_memory {
             Storage::Memory
         } else {
@@ -558,18 +570,20 @@ impl Serve {
 
     /// Why there is no folder to copy, if there is none.
     fn folder_obstacle(&self) -> Option<&'static str> {
-        match (&self.postgres, self.in_memory) {
-            (Some(_), _) => Some(administration::IN_POSTGRES),
-            (None, true) => Some(administration::IN_MEMORY),
-            (None, false) => None,
+        match (&self.postgres, &self.foundationdb, self.in_memory) {
+            (Some(_), ..) => Some(administration::IN_POSTGRES),
+            (None, Some(_), _) => Some(administration::IN_FOUNDATIONDB),
+            (None, None, true) => Some(administration::IN_MEMORY),
+            (None, None, false) => None,
         }
     }
 
     fn storage_name(&self) -> String {
-        match (&self.postgres, self.in_memory) {
-            (Some(_), _) => "data in PostgreSQL".into(),
-            (None, true) => "data in memory".into(),
-            (None, false) => format!("data in {}", self.data.display()),
+        match (&self.postgres, &self.foundationdb, self.in_memory) {
+            (Some(_), ..) => "data in PostgreSQL".into(),
+            (None, Some(_), _) => "data in FoundationDB".into(),
+            (None, None, true) => "data in memory".into(),
+            (None, None, false) => format!("data in {}", self.data.display()),
         }
     }
 }

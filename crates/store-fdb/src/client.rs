@@ -9,6 +9,7 @@ mod member;
 mod moment;
 #[cfg(feature = "client")]
 mod network;
+mod staging;
 mod transaction;
 mod update;
 mod view;
@@ -75,7 +76,7 @@ struct Shared {
     /// A random number that tells this handle from all others.
     handle: u64,
     serial: AtomicU64,
-    slots: Slots,
+    slots: Arc<Slots>,
     latches: Latches,
     /// Claims of others, and since when they are as they are.
     claims: Mutex<Unchanged<Vec<u8>>>,
@@ -109,7 +110,7 @@ impl FdbStore {
             options,
             handle: random()?,
             serial: AtomicU64::new(0),
-            slots: Slots::default(),
+            slots: Arc::default(),
             latches: Latches::new(),
             claims: Mutex::default(),
             silent_snapshots: Mutex::default(),
@@ -154,7 +155,7 @@ impl Shared {
                 return Err(StoreError::Format(reason).into());
             }
             transaction.set(&key, &FORMAT_VERSION.to_be_bytes());
-            return self.commit_repeatable(transaction).await;
+            return self.commit_unmarked(transaction).await;
         };
         match found[..] == FORMAT_VERSION.to_be_bytes() {
             true => Ok(()),
@@ -166,8 +167,9 @@ impl Shared {
         }
     }
 
-    /// Commits what may be done twice.
-    async fn commit_repeatable(&self, transaction: Transaction) -> Result<(), Failure> {
+    /// Commits what is harmless if it happens late: it conflicts with what it changes, only raises a number, or only
+    /// removes what nothing uses any more.
+    async fn commit_unmarked(&self, transaction: Transaction) -> Result<(), Failure> {
         transaction.commit().await?;
         Ok(())
     }

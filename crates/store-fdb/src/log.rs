@@ -57,7 +57,7 @@ pub fn decode_floor(value: Option<&[u8]>) -> Option<LogPosition> {
     }
 }
 
-/// How far the time of an append moves ahead of the clock. A server whose clock lags behind one that writes as much,
+/// How far the time of an append moves ahead of the clock and of the ends of its logs. A server whose clock lags behind one that writes as much,
 /// while a reader closes again and again, could otherwise always be behind the floor.
 pub fn lead_us(conflicts: u32) -> u64 {
     LEAD_US * u64::from(conflicts.saturating_sub(CONFLICTS_BEFORE_LEAD).min(LEADS_MAX))
@@ -69,12 +69,13 @@ pub struct UnderWay(HashMap<Log, BTreeSet<u64>>);
 
 impl UnderWay {
     /// A time for a commit that appends to these logs, which end there: later than all of them, and than other
-    /// appends of this server to the same logs that are under way.
-    pub fn begin(&mut self, now_us: u64, logs: &[(Log, Ends)]) -> u64 {
+    /// appends of this server to the same logs that are under way. The lead comes on top of that: a server that lags behind
+    /// the end of a log has to get ahead of that end.
+    pub fn begin(&mut self, now_us: u64, lead_us: u64, logs: &[(Log, Ends)]) -> u64 {
         let times = logs.iter().filter_map(|(log, _)| self.0.get(log)?.last());
         let after_own = times.map(|time_us| time_us + 1).max().unwrap_or(0);
         let ends = logs.iter().map(|(_, ends)| ends.end());
-        let time_us = LogPosition::commit_time_us(now_us.max(after_own), ends);
+        let time_us = LogPosition::commit_time_us(now_us.max(after_own), ends) + lead_us;
         for (log, _) in logs {
             self.0.entry(*log).or_default().insert(time_us);
         }
@@ -113,7 +114,7 @@ mod tests {
         };
         let check = |now_us, logs: &[Ends], expected| {
             let logs: Vec<(Log, Ends)> = (0..).map(Log).zip(logs.iter().copied()).collect();
-            assert_eq!(UnderWay::default().begin(now_us, &logs), expected, "{logs:?}");
+            assert_eq!(UnderWay::default().begin(now_us, 0, &logs), expected, "{logs:?}");
         };
         check(100, &[], 100);
         check(100, &[Ends::default()], 100);
@@ -137,13 +138,13 @@ mod tests {
     fn appends_of_one_server_have_times_of_their_own_until_they_end() {
         let mut under_way = UnderWay::default();
         let log = |number| (Log(number), Ends::default());
-        assert_eq!(under_way.begin(10, &[log(1)]), 10);
-        assert_eq!(under_way.begin(10, &[log(2)]), 10, "another log");
-        assert_eq!(under_way.begin(10, &[log(1), log(2)]), 11);
-        assert_eq!(under_way.begin(5, &[log(2), log(3)]), 12);
+        assert_eq!(under_way.begin(10, 0, &[log(1)]), 10);
+        assert_eq!(under_way.begin(10, 0, &[log(2)]), 10, "another log");
+        assert_eq!(under_way.begin(10, 0, &[log(1), log(2)]), 11);
+        assert_eq!(under_way.begin(5, 0, &[log(2), log(3)]), 12);
         under_way.end(11, [Log(1), Log(2)].into_iter());
         under_way.end(12, [Log(2), Log(3)].into_iter());
-        assert_eq!(under_way.begin(3, &[log(3)]), 3);
+        assert_eq!(under_way.begin(3, 0, &[log(3)]), 3);
         under_way.end(10, [Log(1)].into_iter());
         under_way.end(10, [Log(2)].into_iter());
         under_way.end(3, [Log(3)].into_iter());
@@ -177,8 +178,8 @@ mod tests {
             Ends { last: self.records.keys().last().copied().unwrap_or_default(), floor: self.floor }
         }
 
-        fn begin(&self, now_us: u64) -> Append {
-            let time_us = UnderWay::default().begin(now_us, &[(Log(1), self.ends())]);
+        fn begin(&self, now_us: u64, lead_us: u64) -> Append {
+            let time_us = UnderWay::default().begin(now_us, lead_us, &[(Log(1), self.ends())]);
             Append { read_version: self.version, time_us }
         }
 
@@ -211,12 +212,12 @@ mod tests {
             let (mut seen, mut refused) = (Vec::new(), 0);
             for step in 0..200 {
                 match chance.u32(..5) {
-                    0 | 1 => under_way.push(model.begin(step + chance.u64(..40))),
+                    0 | 1 => under_way.push(model.begin(step + chance.u64(..40), 0)),
                     2 | 3 if !under_way.is_empty() => {
                         let append = under_way.swap_remove(chance.usize(..under_way.len()));
                         if !model.commit(&append) {
                             refused += 1;
-                            under_way.push(model.begin(step));
+                            under_way.push(model.begin(step, 0));
                         }
                     }
                     _ => {
@@ -241,5 +242,20 @@ mod tests {
             let all: Vec<LogPosition> = model.records.range(..=end).map(|(at, _)| *at).collect();
             assert_eq!(seen, all, "seed {seed}: {refused} appends were refused");
         }
+    }
+
+    #[test]
+    fn an_append_of_a_server_whose_clock_lags_gets_through_between_others_and_a_reader() {
+        let (mut model, mut now_us) = (Model::default(), 10_000_000);
+        let mut is_committed = |conflicts: u32| {
+            // Its clock is five seconds behind. While it is under way, the other server commits, and a reader closes.
+            let append = model.begin(now_us - 5_000_000, lead_us(conflicts));
+            now_us += 1_000;
+            let other = model.begin(now_us, 0);
+            assert!(model.commit(&other));
+            model.ends().to_close().into_iter().for_each(|through| model.close(through));
+            model.commit(&append)
+        };
+        assert_eq!((0..10).find(|conflicts| is_committed(*conflicts)), Some(3));
     }
 }

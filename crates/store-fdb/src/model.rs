@@ -14,6 +14,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use imbl::OrdMap;
 use parking_lot::Mutex;
+use tokio::sync::Notify;
 
 use crate::keys::{KeyRange, after};
 
@@ -45,7 +46,7 @@ impl Code {
     }
 }
 
-/// What goes wrong: each once in this number of times, on average. 0 is never.
+/// What goes wrong: each once in this number of times, on average, if nothing else is said. 0 is never.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Faults {
     /// The caller does not learn the outcome of a commit.
@@ -54,6 +55,8 @@ pub struct Faults {
     pub too_old: u32,
     /// A read fails.
     pub behind: u32,
+    /// A transaction that has read so often is too old. 0 is never.
+    pub reads_max: u32,
 }
 
 /// All pairs of a version.
@@ -68,6 +71,26 @@ struct State {
     /// Older versions can't be checked for conflicts.
     forgotten: u64,
     draws: u64,
+    /// The next commits.
+    plans: VecDeque<Plan>,
+    /// Commits that are still on their way.
+    held: Vec<Work>,
+    counts: Counts,
+}
+
+/// What a test asks of a commit.
+enum Plan {
+    Hold,
+    LoseAnswer(Arc<Notify>),
+}
+
+/// What a database has done.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Commits that failed because of others.
+    pub conflicts: u64,
+    /// The bytes of the values that were read.
+    pub bytes_read: u64,
 }
 
 /// A database.
@@ -87,6 +110,7 @@ pub struct ModelTransaction {
 struct Work {
     /// The version that it reads, with its own writes.
     view: Option<(u64, Pairs)>,
+    times_read: u32,
     reads: Vec<KeyRange>,
     writes: Vec<KeyRange>,
     changes: Vec<Change>,
@@ -117,12 +141,39 @@ impl Model {
         self.state.lock().pairs.keys().cloned().collect()
     }
 
+    /// What was done until now.
+    pub fn counts(&self) -> Counts {
+        self.state.lock().counts
+    }
+
+    /// The next commit fails with an unknown outcome, and is on its way until [`arrive`](Model::arrive).
+    pub fn hold_next_commit(&self) {
+        self.state.lock().plans.push_back(Plan::Hold);
+    }
+
+    /// The commits that were held arrive now. Returns how many of them happened.
+    pub fn arrive(&self) -> usize {
+        let held = std::mem::take(&mut self.state.lock().held);
+        held.iter().filter(|work| self.apply(work).is_ok()).count()
+    }
+
+    /// The next commit happens, and fails with an unknown outcome, but only after the notification.
+    pub fn lose_next_answer(&self) -> Arc<Notify> {
+        let answer = Arc::new(Notify::new());
+        self.state.lock().plans.push_back(Plan::LoseAnswer(answer.clone()));
+        answer
+    }
+
     fn happens(&self, once_in: u32) -> bool {
         let mut state = self.state.lock();
         state.draws = state.draws.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mixed = (state.draws ^ (state.draws >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
         once_in != 0 && (mixed >> 33).is_multiple_of(u64::from(once_in))
+    }
+
+    fn count_read<'a>(&self, values: impl Iterator<Item = &'a Bytes>) {
+        self.state.lock().counts.bytes_read += values.map(|value| value.len() as u64).sum::<u64>();
     }
 
     fn apply(&self, work: &Work) -> Result<(), Code> {
@@ -134,6 +185,7 @@ impl Model {
         let since = state.commits.iter().rev().take_while(|(version, _)| *version > read_version);
         let mut written = since.flat_map(|(_, ranges)| ranges);
         if written.any(|range| work.reads.iter().any(|read| read.0 < range.1 && range.0 < read.1)) {
+            state.counts.conflicts += 1;
             return Err(NOT_COMMITTED);
         }
         for change in &work.changes {
@@ -174,14 +226,12 @@ impl ModelTransaction {
             return Err(PROCESS_BEHIND);
         }
         let mut work = self.work.lock();
-        let view = match &mut work.view {
-            Some(view) => view,
-            none => {
-                let state = self.model.state.lock();
-                none.insert((state.version, state.pairs.clone()))
-            }
-        };
-        Ok(find(&view.1))
+        work.times_read += 1;
+        let reads_max = self.model.faults.reads_max;
+        if reads_max != 0 && work.times_read > reads_max {
+            return Err(TOO_OLD);
+        }
+        Ok(find(work.view(&self.model)))
     }
 
     /// The value of a key.
@@ -190,6 +240,7 @@ impl ModelTransaction {
         if conflicts {
             self.work.lock().reads.push((key.to_vec(), after(key.to_vec())));
         }
+        self.model.count_read(found.iter());
         Ok(found)
     }
 
@@ -200,17 +251,20 @@ impl ModelTransaction {
         is_backward: bool,
         limit: usize,
     ) -> Result<(Vec<(Vec<u8>, Bytes)>, bool), Code> {
-        self.read(|pairs| {
-            let found = pairs.range(range.0.clone()..range.1.clone());
-            let owned = |(key, value): (&Vec<u8>, &Bytes)| (key.clone(), value.clone());
-            let found: Vec<(Vec<u8>, Bytes)> = match is_backward {
-                true => found.rev().take(limit).map(owned).collect(),
-                false => found.take(limit).map(owned).collect(),
-            };
-            let has_more = found.len() == limit;
-            (found, has_more)
-        })
-        .await
+        let (found, has_more) = self
+            .read(|pairs| {
+                let found = pairs.range(range.0.clone()..range.1.clone());
+                let owned = |(key, value): (&Vec<u8>, &Bytes)| (key.clone(), value.clone());
+                let found: Vec<(Vec<u8>, Bytes)> = match is_backward {
+                    true => found.rev().take(limit).map(owned).collect(),
+                    false => found.take(limit).map(owned).collect(),
+                };
+                let has_more = found.len() == limit;
+                (found, has_more)
+            })
+            .await?;
+        self.model.count_read(found.iter().map(|(_, value)| value));
+        Ok((found, has_more))
     }
 
     /// Sets the value of a key.
@@ -248,7 +302,6 @@ impl ModelTransaction {
     pub fn conflict(&self, range: &KeyRange, reads: bool) {
         let mut work = self.work.lock();
         if reads {
-            // A cluster begins to read when it commits, if nothing was read before.
             work.reads.push(range.clone());
         } else {
             work.writes.push(range.clone());
@@ -258,7 +311,7 @@ impl ModelTransaction {
     /// Commits, or says why not.
     pub async fn commit(self) -> Result<(), Code> {
         tokio::task::yield_now().await;
-        let (model, work) = (self.model, self.work.into_inner());
+        let (model, mut work) = (self.model, self.work.into_inner());
         if work.writes.is_empty() {
             return Ok(());
         }
@@ -271,6 +324,23 @@ impl ModelTransaction {
         }
         if model.happens(model.faults.too_old) {
             return Err(TOO_OLD);
+        }
+        if !work.reads.is_empty() {
+            // A transaction that has read nothing, but conflicts, gets its version when it commits.
+            work.view(&model);
+        }
+        let plan = model.state.lock().plans.pop_front();
+        match plan {
+            Some(Plan::Hold) => {
+                model.state.lock().held.push(work);
+                return Err(COMMIT_UNKNOWN_RESULT);
+            }
+            Some(Plan::LoseAnswer(answer)) => {
+                model.apply(&work)?;
+                answer.notified().await;
+                return Err(COMMIT_UNKNOWN_RESULT);
+            }
+            None => {}
         }
         if !model.happens(model.faults.unknown) {
             return model.apply(&work);
@@ -292,6 +362,15 @@ impl ModelTransaction {
 }
 
 impl Work {
+    /// The pairs of the version that it reads.
+    fn view(&mut self, model: &Model) -> &Pairs {
+        let (_, pairs) = self.view.get_or_insert_with(|| {
+            let state = model.state.lock();
+            (state.version, state.pairs.clone())
+        });
+        pairs
+    }
+
     fn add(&mut self, change: Change, bytes: usize) {
         if let Some((_, pairs)) = &mut self.view {
             change.apply(pairs);

@@ -9,6 +9,8 @@ pub enum Fault {
     Conflict,
     /// The transaction ran for longer than the cluster remembers versions: five seconds.
     TooOld,
+    /// Not one: what a commit needs was written ahead of it.
+    WrittenAhead,
     /// The commit may have happened.
     MaybeCommitted,
     /// The cluster does not answer, or recovers.
@@ -43,6 +45,8 @@ pub const CONFLICTS_BEFORE_CLAIM: u32 = 5;
 /// Conflicts after which an update ends with an error: with claims, each is a server that died or hangs.
 const CONFLICTS_MAX: u32 = 200;
 const TOO_OLD_MAX: u32 = 10;
+/// A decision that stays the same is written ahead once, and again if others remove the pieces.
+const WRITTEN_AHEAD_MAX: u32 = 10;
 
 const PAUSE_MAX: Duration = Duration::from_millis(50);
 const PAUSE_AWAY_FIRST: Duration = Duration::from_millis(10);
@@ -54,6 +58,7 @@ pub struct Tries {
     wait: Duration,
     conflicts: u32,
     too_old: u32,
+    written_ahead: u32,
     away: u32,
 }
 
@@ -68,7 +73,7 @@ pub enum Next {
 impl Tries {
     /// The tries of a call that the cluster may keep waiting for so long.
     pub fn new(wait: Duration) -> Tries {
-        Tries { wait, conflicts: 0, too_old: 0, away: 0 }
+        Tries { wait, conflicts: 0, too_old: 0, written_ahead: 0, away: 0 }
     }
 
     /// How many were for conflicts.
@@ -78,7 +83,8 @@ impl Tries {
 
     /// Decides after a failure, so long after the call began. `draw` is a random number.
     pub fn after(&mut self, fault: Fault, elapsed: Duration, draw: u64) -> Next {
-        let in_time = elapsed < self.wait;
+        // The time that writing ahead takes says nothing about the cluster.
+        let in_time = elapsed < self.wait || fault == Fault::WrittenAhead;
         let (tries, tries_max, pause) = match fault {
             Fault::Conflict => {
                 self.conflicts += 1;
@@ -89,6 +95,10 @@ impl Tries {
             Fault::TooOld => {
                 self.too_old += 1;
                 (self.too_old, TOO_OLD_MAX, Duration::ZERO)
+            }
+            Fault::WrittenAhead => {
+                self.written_ahead += 1;
+                (self.written_ahead, WRITTEN_AHEAD_MAX, Duration::ZERO)
             }
             Fault::Away | Fault::MaybeCommitted => {
                 self.away += 1;
@@ -128,7 +138,7 @@ mod tests {
 
     #[test]
     fn every_kind_of_try_ends() {
-        for fault in [Fault::Conflict, Fault::TooOld] {
+        for fault in [Fault::Conflict, Fault::TooOld, Fault::WrittenAhead] {
             let mut tries = Tries::new(WAIT);
             let again = (0..1000).take_while(|_| tries.after(fault, Duration::ZERO, 7) != Next::GiveUp);
             assert!(again.count() < 300, "{fault:?}");

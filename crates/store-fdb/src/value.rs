@@ -50,6 +50,17 @@ impl Stored {
     }
 }
 
+/// The length of the value that is stored so.
+pub fn length(stored: &[u8]) -> Result<usize, StoreError> {
+    match stored.split_first() {
+        Some((&WHOLE, value)) => Ok(value.len()),
+        _ => match Stored::decode(stored)? {
+            Stored::Whole(value) => Ok(value.len()),
+            Stored::InPieces { length, .. } => Ok(length),
+        },
+    }
+}
+
 /// The bytes that are stored of a value that is not cut.
 pub fn encode_whole(value: &[u8]) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(value.len() + 1);
@@ -99,7 +110,10 @@ mod tests {
         #[test]
         fn what_is_stored_is_read_again(value: Vec<u8>, time_us: u64, handle: u64, serial: u64, length: usize) {
             let generation = Generation { time_us, handle, serial };
-            for stored in [Stored::Whole(value.into()), Stored::InPieces { generation, length }] {
+            let whole_length = value.len();
+            let whole = (Stored::Whole(value.into()), whole_length);
+            for (stored, length) in [whole, (Stored::InPieces { generation, length }, length)] {
+                prop_assert_eq!(super::length(&stored.encode()).unwrap(), length);
                 prop_assert_eq!(Stored::decode(&stored.encode()).unwrap(), stored);
             }
         }

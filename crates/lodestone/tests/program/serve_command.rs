@@ -7,6 +7,8 @@ use std::process::Command;
 
 use tempfile::TempDir;
 
+#[cfg(not(feature = "foundationdb"))]
+use crate::support::command;
 use crate::support::server::Server;
 use crate::support::until;
 
@@ -187,4 +189,21 @@ fn a_server_for_other_machines_answers_to_any_name_but_not_to_any_page() {
     let server = Server::start(&["--host", "0.0.0.0", "--open-to-anyone"]);
     assert_eq!(list_tables(&server, "Host: dynamodb:8000\r\n").0, 200);
     assert_eq!(list_tables(&server, "Host: evil.example\r\nOrigin: http://evil.example\r\n").0, 403);
+}
+
+#[cfg(not(feature = "foundationdb"))]
+#[test]
+fn a_build_without_foundationdb_says_how_to_get_one_with_it() {
+    let file = "/etc/foundationdb/fdb.cluster";
+    let place = format!("foundationdb://{file}?prefix=app");
+    for arguments in [
+        &["serve", "--port", "0", "--foundationdb", file, "--prefix", "app"][..],
+        &["verify", "--foundationdb", file],
+        &["migrate", &place, "target"],
+    ] {
+        let refusal = command::refusal(arguments);
+        for part in ["built without FoundationDB", file, "--features foundationdb", "libclang"] {
+            assert!(refusal.contains(part), "{part} is not in {refusal}");
+        }
+    }
 }

@@ -15,6 +15,8 @@ pub(super) enum Failure {
     NothingHappened,
     /// Values were written ahead of their commit, which has to begin after that.
     WrittenAhead,
+    /// Values were to be kept for a snapshot that was closed.
+    SnapshotClosed,
     /// An update waits for the claim of another server.
     Claimed,
     /// Trying again changes nothing.
@@ -38,8 +40,8 @@ impl Failure {
         match self {
             Failure::Refused(refusal) => Fault::of(refusal.code, refusal.is_retryable),
             Failure::Late(_) => Fault::Away,
-            Failure::WrittenAhead => Fault::TooOld,
-            Failure::Claimed | Failure::NothingHappened => Fault::Conflict,
+            Failure::WrittenAhead => Fault::WrittenAhead,
+            Failure::Claimed | Failure::NothingHappened | Failure::SnapshotClosed => Fault::Conflict,
             Failure::Final(_) => Fault::Refused,
         }
     }
@@ -55,10 +57,13 @@ impl Failure {
             Failure::NothingHappened => {
                 StoreError::Unavailable("a commit was lost again and again".to_owned())
             }
+            Failure::SnapshotClosed => {
+                StoreError::Unavailable("snapshots were closed again and again".to_owned())
+            }
             Failure::Claimed => StoreError::Unavailable("other servers held a row of the update".to_owned()),
             Failure::Refused(refusal) if Fault::of(refusal.code, false) == Fault::TooLarge => {
-                let reason = "the changes are larger than a transaction of FoundationDB may be: 10 MB of keys and \
-                    of rows below their pieces";
+                let reason = "the changes are larger than a transaction of FoundationDB may be: 10 MB of keys \
+                    and small values";
                 StoreError::Unavailable(reason.to_owned())
             }
             Failure::Refused(refusal) => {

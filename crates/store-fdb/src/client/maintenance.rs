@@ -1,5 +1,5 @@
 //! What changes logs and spaces as a whole: closing, raising and trimming logs, clearing spaces. All of it may be done
-//! twice, so a commit of unknown outcome is simply made again.
+//! twice. What removes something may not happen late, when the space or the log is in use again.
 
 use std::sync::Arc;
 
@@ -9,11 +9,12 @@ use store::{Log, LogPosition, Range, Space, StoreError};
 use super::Shared;
 use super::database::{Side, Transaction};
 use super::failure::Failure;
+use super::staging::{Staged, TRANSACTION_BYTES};
 use super::transaction::Attempts;
 use super::view::ends;
 use crate::keys::next;
 
-/// Rows of a space that a step of clearing removes while a snapshot is open: each is kept.
+/// Rows of a space that a step of clearing removes at most while a snapshot is open: each is kept.
 const STEP_ROWS: usize = 50;
 /// Pieces of records are removed so long after their time: a commit may still need them.
 const PIECES_TIME_US: u64 = 60_000_000;
@@ -23,7 +24,7 @@ impl Shared {
     pub(super) async fn close_log(&self, log: Log, through: LogPosition) -> Result<(), Failure> {
         let transaction = self.begin()?;
         self.raise_floor(&transaction, log, through)?;
-        self.commit_repeatable(transaction).await
+        self.commit_unmarked(transaction).await
     }
 
     fn raise_floor(&self, transaction: &Transaction, log: Log, to: LogPosition) -> Result<(), Failure> {
@@ -52,10 +53,10 @@ impl Shared {
             self.raise_floor(&transaction, *log, to)
         });
         try_join_all(raising).await?;
-        self.commit_repeatable(transaction).await
+        self.commit_unmarked(transaction).await
     }
 
-    pub(super) async fn trim(&self, log: Log, through: LogPosition) -> Result<(), StoreError> {
+    pub(super) async fn trim(self: &Arc<Self>, log: Log, through: LogPosition) -> Result<(), StoreError> {
         let mut attempts = Attempts::new(self.options.wait);
         loop {
             match self.try_to_trim(log, through).await {
@@ -66,8 +67,8 @@ impl Shared {
     }
 
     /// The floor keeps the end of the log, so its positions are never given out again.
-    async fn try_to_trim(&self, log: Log, through: LogPosition) -> Result<(), Failure> {
-        let transaction = self.begin()?;
+    async fn try_to_trim(self: &Arc<Self>, log: Log, through: LogPosition) -> Result<(), Failure> {
+        let transaction = self.begin_commit()?;
         let end = ends(self, &transaction, log).await?.end();
         let last = through.min(end);
         if last > LogPosition(0) {
@@ -77,17 +78,21 @@ impl Shared {
         let pieces = self.keys.pieces_of_log(log);
         let old_us = last.time_us().saturating_sub(PIECES_TIME_US).to_be_bytes();
         let pieces_end = match through.0 {
-            u64::MAX => next(pieces.clone()),
+            u64::MAX => {
+                // Also those of a record that another commit appends now.
+                transaction.conflict(&self.keys.records(log, last, through), Side::Reads)?;
+                next(pieces.clone())
+            }
             _ => [&pieces[..], &old_us].concat(),
         };
         transaction.clear_range(&(pieces, pieces_end));
-        self.commit_repeatable(transaction).await
+        self.commit(transaction).await
     }
 
     pub(super) async fn clear_space(self: &Arc<Self>, space: Space) -> Result<(), StoreError> {
-        let mut attempts = Attempts::new(self.options.wait);
+        let (mut attempts, mut staged) = (Attempts::new(self.options.wait), Staged::default());
         loop {
-            match self.clear_step(space).await {
+            match self.clear_step(space, &mut staged).await {
                 Ok(true) => return Ok(()),
                 Ok(false) => attempts = Attempts::new(self.options.wait),
                 Err(failure) => self.try_again(&mut attempts, failure).await?,
@@ -96,24 +101,31 @@ impl Shared {
     }
 
     /// Whether the space is empty now. Without snapshots, that takes one commit, however many rows there are.
-    async fn clear_step(self: &Arc<Self>, space: Space) -> Result<bool, Failure> {
-        let transaction = self.begin()?;
+    async fn clear_step(self: &Arc<Self>, space: Space, staged: &mut Staged) -> Result<bool, Failure> {
+        let transaction = self.begin_commit()?;
         self.check_member(&transaction).await?;
         let snapshots = self.open_snapshots(&transaction).await?;
         if snapshots.is_empty() {
             self.keys.space(space).iter().for_each(|range| transaction.clear_range(range));
-            self.commit_repeatable(transaction).await?;
+            self.commit(transaction).await?;
             return Ok(true);
         }
         let range = self.keys.rows(&Range::all(space));
-        let (rows, has_more) = transaction.some(&range, false, STEP_ROWS).await?;
+        let (rows, mut has_more) = transaction.some(&range, false, STEP_ROWS).await?;
+        let (mut kept, mut bytes) = (Vec::new(), 0);
         for (row, _) in rows {
-            self.keep_row(&transaction, &snapshots, row.clone(), None).await?;
-            let pieces = self.keys.pieces_of_row(&row);
+            kept.extend(self.to_keep(&transaction, &snapshots, &row, None).await?);
             transaction.clear(&row);
-            transaction.clear_range(&(pieces.clone(), next(pieces)));
+            self.clear_pieces(&transaction, &row, None);
+            bytes = kept.iter().map(|value| self.size_of(value)).sum();
+            if bytes > TRANSACTION_BYTES / 2 {
+                has_more = true;
+                break;
+            }
         }
-        self.commit_repeatable(transaction).await?;
+        let staged = self.make_room(&transaction, &kept, bytes, staged).await?;
+        self.store(&transaction, &kept, staged)?;
+        self.commit(transaction).await?;
         Ok(!has_more)
     }
 }

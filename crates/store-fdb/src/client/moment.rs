@@ -155,7 +155,7 @@ impl Shared {
             true => transaction.clear(&key),
             false => transaction.set(&key, &encode_list(&open)),
         }
-        self.commit_repeatable(transaction).await
+        self.commit_unmarked(transaction).await
     }
 
     /// Keeps the end of a log that open snapshots show, before it changes.

@@ -3,14 +3,16 @@
 //! If the answer to a commit is lost, it may have happened, and it may still happen. So each commit leaves a mark, in
 //! a slot that no other commit of any server uses at the same time, and conflicts with every change of that mark.
 //! A server that has to know reads the slot: the mark is there, or it is replaced by one that says "closed", which keeps the commit
-//! from happening later.
+//! from happening later. Who expels a server removes its marks; the outcome of a commit whose mark may have been
+//! among them stays unknown.
 
+use std::ops::Deref;
 use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
 use parking_lot::Mutex;
-use store::StoreError;
+use store::{Member, StoreError};
 use tokio::time::{Instant, timeout};
 
 use super::Shared;
@@ -35,14 +37,59 @@ pub(super) struct Slots {
     free: Mutex<(Vec<u32>, u32)>,
 }
 
+/// A slot in use, which is free again when this is dropped.
+struct Slot {
+    slots: Arc<Slots>,
+    number: u32,
+}
+
 /// The mark of one commit.
 struct Mark {
     key: Vec<u8>,
     value: Vec<u8>,
-    slot: u32,
+    /// The member whose expulsion removes it.
+    member: Option<Member>,
+    /// Kept until the outcome is known. If it stays unknown, the next commit of the slot conflicts with this one, so
+    /// that at most one of the two happens after the other was looked for.
+    _slot: Slot,
+}
+
+/// A transaction that is to be committed, and the mark that its commit leaves.
+///
+/// The slot is taken before anything is read, so the commit that had it before is one that all reads see. Taken later,
+/// it could be that of a commit in between, and the two would conflict although they have nothing in common.
+pub(super) struct Commit {
+    transaction: Transaction,
+    mark: Mark,
+}
+
+impl Deref for Commit {
+    type Target = Transaction;
+
+    fn deref(&self) -> &Transaction {
+        &self.transaction
+    }
+}
+
+impl Slots {
+    fn take(self: &Arc<Self>) -> Slot {
+        let mut free = self.free.lock();
+        let number = free.0.pop().unwrap_or_else(|| {
+            free.1 += 1;
+            free.1
+        });
+        Slot { slots: self.clone(), number }
+    }
+}
+
+impl Drop for Slot {
+    fn drop(&mut self) {
+        self.slots.free.lock().0.push(self.number);
+    }
 }
 
 impl Shared {
+    /// A transaction that reads, or whose commit changes nothing if it happens late.
     pub(super) fn begin(&self) -> Result<Transaction, Failure> {
         if self.is_closed() {
             return Err(StoreError::closed().into());
@@ -50,9 +97,24 @@ impl Shared {
         Ok(self.database.begin(self.options.reply)?)
     }
 
+    /// A transaction that [`commit`](Shared::commit) ends.
+    pub(super) fn begin_commit(&self) -> Result<Commit, Failure> {
+        self.begin_commit_of(*self.member.lock())
+    }
+
+    /// The commit of a member, if it is one's.
+    pub(super) fn begin_commit_of(&self, member: Option<Member>) -> Result<Commit, Failure> {
+        let mark = self.new_mark(member);
+        Ok(Commit { transaction: self.begin()?, mark })
+    }
+
     /// Waits until a call may be tried again after this failure.
     pub(super) async fn try_again(&self, tries: &mut Attempts, failure: Failure) -> Result<(), StoreError> {
-        match tries.counts.after(failure.fault(), tries.began.elapsed(), self.draw()) {
+        let fault = failure.fault();
+        if fault == Fault::WrittenAhead {
+            tries.began = Instant::now();
+        }
+        match tries.counts.after(fault, tries.began.elapsed(), self.draw()) {
             Next::Again(pause) if pause.is_zero() => Ok(()),
             Next::Again(pause) => {
                 tokio::time::sleep(pause).await;
@@ -79,8 +141,8 @@ impl Shared {
     }
 
     /// Commits, also if the caller goes away.
-    pub(super) async fn commit(self: &Arc<Self>, transaction: Transaction) -> Result<(), Failure> {
-        let mark = self.new_mark();
+    pub(super) async fn commit(self: &Arc<Self>, commit: Commit) -> Result<(), Failure> {
+        let Commit { transaction, mark } = commit;
         transaction.set(&mark.key, &mark.value);
         transaction.conflict(&(mark.key.clone(), next(mark.key.clone())), Side::Reads)?;
         let ticket = self.under_way.clone().read_owned().await;
@@ -88,10 +150,6 @@ impl Shared {
         let committing = tokio::spawn(async move {
             let outcome = shared.commit_marked(transaction, &mark).await;
             drop(ticket);
-            // A commit of unknown outcome keeps its slot: it may still write there.
-            if !matches!(outcome, Err(Failure::Final(StoreError::Ambiguous(_)))) {
-                shared.slots.free.lock().0.push(mark.slot);
-            }
             outcome
         });
         committing.await.unwrap_or_else(|_| {
@@ -99,16 +157,10 @@ impl Shared {
         })
     }
 
-    fn new_mark(&self) -> Mark {
-        let slot = {
-            let mut slots = self.slots.free.lock();
-            slots.0.pop().unwrap_or_else(|| {
-                slots.1 += 1;
-                slots.1
-            })
-        };
+    fn new_mark(&self, member: Option<Member>) -> Mark {
+        let slot = self.slots.take();
         let value = [&self.next_serial().to_be_bytes()[..], &[OPEN]].concat();
-        Mark { key: self.keys.mark(self.handle, slot), value, slot }
+        Mark { key: self.keys.mark(self.handle, slot.number), value, member, _slot: slot }
     }
 
     async fn commit_marked(&self, transaction: Transaction, mark: &Mark) -> Result<(), Failure> {
@@ -130,6 +182,7 @@ impl Shared {
         loop {
             let failure = match timeout(LOOK, self.look(mark)).await {
                 Ok(Ok(found)) => return Ok(found),
+                Ok(Err(failure @ Failure::Final(_))) => return Err(failure),
                 Ok(Err(failure)) => failure,
                 Err(_) => Failure::Late("say whether a commit has happened"),
             };
@@ -147,6 +200,10 @@ impl Shared {
         match transaction.get(&mark.key, Reading::Conflicts).await? {
             Some(found) if found[..] == mark.value => Ok(true),
             Some(found) if found[..] == closed => Ok(false),
+            None if self.is_expelled(&transaction, mark.member).await? => {
+                let reason = "this server was expelled before it got to know the outcome";
+                Err(StoreError::Ambiguous(reason.to_owned()).into())
+            }
             _ => {
                 transaction.set(&mark.key, &closed);
                 transaction.commit().await?;

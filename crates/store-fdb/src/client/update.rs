@@ -8,7 +8,7 @@
 //! After a conflict all of this is done again. An update that has lost several times *claims* its rows (`claim`):
 //! updates of other servers let it go first.
 //!
-//! What is too large for one transaction goes before it, in pieces that only the commit makes visible.
+//! What is too large for one transaction goes before it, in pieces that only the commit makes visible (`staging`).
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -22,36 +22,21 @@ use super::Shared;
 use super::claim::Claims;
 use super::database::{Reading, Side, Transaction};
 use super::failure::Failure;
-use super::transaction::{Attempts, get, put};
+use super::staging::{KEY_MARGIN, KEYS_PER_LOOK, KEYS_PER_RANGE, Place, Staged, Value};
+use super::transaction::{Attempts, get};
 use super::view::ends;
-use crate::keys::{Generation, SORT_LENGTH_MAX, next, piece};
+use crate::keys::SORT_LENGTH_MAX;
 use crate::log::{Ends, lead_us};
 use crate::retry::{CONFLICTS_BEFORE_CLAIM, Fault};
 use crate::snapshot::encode_kept;
-use crate::value::{self, PIECE_BYTES, Stored};
 
-/// The bytes of values in one transaction. FoundationDB takes 10 MB, keys and conflicts included.
-const TRANSACTION_BYTES: usize = 4 << 20;
 /// Far above any write set of DynamoDB: 4 MB with twenty indexes that hold all of it, and its change records.
 const WRITE_SET_BYTES_MAX: usize = 512 << 20;
-/// In a write set of more bytes than a transaction takes, values above this size are cut.
-const SMALL_BYTES: usize = 512;
 
 /// What one commit reads before the decision.
 struct Before {
     snapshots: Vec<u64>,
     rows: Vec<Option<Bytes>>,
-}
-
-/// Values that were written ahead of their commit.
-#[derive(Default)]
-pub(super) struct Staged(HashMap<Staging, (Bytes, Generation)>);
-
-/// Where a value belongs.
-#[derive(Clone, PartialEq, Eq, Hash)]
-enum Staging {
-    Row(Key),
-    Record(usize, Log),
 }
 
 impl Shared {
@@ -94,24 +79,27 @@ impl Shared {
         staged: &mut Staged,
         conflicts: u32,
     ) -> Result<(), Failure> {
-        let (transaction, rows) = (self.begin()?, claims.rows());
-        let (before, ()) = try_join(self.read_before(&transaction, rows), claims.check(&transaction)).await?;
+        let (commit, rows) = (self.begin_commit()?, claims.rows());
+        let (before, ()) = try_join(self.read_before(&commit, rows), claims.check(&commit)).await?;
         let write_set = decide(&before.rows);
         if write_set.is_empty() {
             claims.give_up().await;
             return Ok(());
         }
-        write_set.debug_assert_distinct();
-        if check_sizes(&write_set)? > TRANSACTION_BYTES {
-            self.write_ahead(&transaction, &write_set, staged).await?;
+        check(&write_set)?;
+        let appending = Appending::begin(self, &commit, &before.snapshots, &write_set, conflicts).await?;
+        let mut values = self.values(&write_set, appending.time_us);
+        values.extend(self.rows_to_keep(&commit, &before, rows, &write_set).await?);
+        let bytes = self.check_size(rows, &write_set.deletes, &values)?;
+        let staged = self.make_room(&commit, &values, bytes, staged).await?;
+        self.store(&commit, &values, staged)?;
+        for row in write_set.deletes.iter().map(|key| self.keys.row(key)) {
+            commit.clear(&row);
+            self.clear_pieces(&commit, &row, None);
         }
-        self.keep_rows(&transaction, &before, rows, &write_set).await?;
-        self.write_rows(&transaction, &write_set, staged)?;
-        claims.clear(&transaction);
-        let appending =
-            Appending::begin(self, &transaction, &before.snapshots, &write_set, conflicts).await?;
-        appending.write(&transaction, &write_set, staged)?;
-        self.commit(transaction).await
+        claims.clear(&commit);
+        appending.conflict(&commit, &write_set)?;
+        self.commit(commit).await
     }
 
     /// Reads what every commit depends on, and the rows.
@@ -128,136 +116,80 @@ impl Shared {
         Ok(Before { snapshots, rows })
     }
 
-    /// Keeps the rows that open snapshots show, before they change.
-    async fn keep_rows(
+    /// What open snapshots show of the rows that change.
+    async fn rows_to_keep(
         &self,
         transaction: &Transaction,
         before: &Before,
         rows: &[Vec<u8>],
         write_set: &WriteSet,
-    ) -> Result<(), Failure> {
+    ) -> Result<Vec<Value>, Failure> {
         if before.snapshots.is_empty() {
-            return Ok(());
+            return Ok(Vec::new());
         }
         let known: HashMap<&[u8], &Option<Bytes>> =
             rows.iter().map(Vec::as_slice).zip(&before.rows).collect();
         let changed = write_set.puts.iter().map(|(key, _)| key).chain(&write_set.deletes);
-        let keeping = changed.map(|key| self.keys.row(key)).map(|row| {
+        let changed: Vec<Vec<u8>> = changed.map(|key| self.keys.row(key)).collect();
+        let keeping = changed.iter().map(|row| {
             let known = known.get(&row[..]).copied().cloned();
-            self.keep_row(transaction, &before.snapshots, row, known)
+            self.to_keep(transaction, &before.snapshots, row, known)
         });
-        try_join_all(keeping).await.map(|_| ())
+        Ok(try_join_all(keeping).await?.into_iter().flatten().collect())
     }
 
-    /// `known` is what the row holds, if it was read.
-    pub(super) async fn keep_row(
+    /// What is to be kept of a row before it changes. `known` is what the row holds, if it was read.
+    pub(super) async fn to_keep(
         &self,
         transaction: &Transaction,
         snapshots: &[u64],
-        row: Vec<u8>,
+        row: &[u8],
         known: Option<Option<Bytes>>,
-    ) -> Result<(), Failure> {
+    ) -> Result<Vec<Value>, Failure> {
         let mut missing = Vec::new();
         for id in snapshots {
-            if transaction.get(&self.keys.kept(*id, &row), Reading::Conflicts).await?.is_none() {
+            if transaction.get(&self.keys.kept(*id, row), Reading::Conflicts).await?.is_none() {
                 missing.push(*id);
             }
         }
         if missing.is_empty() {
-            return Ok(());
+            return Ok(Vec::new());
         }
         let before = match known {
             Some(before) => before,
-            None => get(transaction, &row, || self.keys.pieces_of_row(&row), Reading::Conflicts).await?,
+            None => get(transaction, row, || self.keys.pieces_of_row(row), Reading::Conflicts).await?,
         };
-        let kept = encode_kept(before.as_deref());
-        for id in missing {
-            let pieces = || (self.keys.pieces_of_kept(id, &row), self.generation(0));
-            put(transaction, &self.keys.kept(id, &row), &kept, pieces)?;
-        }
-        Ok(())
+        let bytes = Bytes::from(encode_kept(before.as_deref()));
+        let kept = |id| Value { place: Place::Kept(id, row.to_vec()), bytes: bytes.clone(), time_us: 0 };
+        Ok(missing.into_iter().map(kept).collect())
     }
 
-    fn write_rows(
-        &self,
-        transaction: &Transaction,
-        write_set: &WriteSet,
-        staged: &Staged,
-    ) -> Result<(), Failure> {
-        for (key, value) in &write_set.puts {
-            let row = self.keys.row(key);
-            let pieces = self.keys.pieces_of_row(&row);
-            let all = (pieces.clone(), next(pieces.clone()));
-            match staged.0.get(&Staging::Row(key.clone())) {
-                Some((_, generation)) => {
-                    // Another commit that clears the pieces conflicts.
-                    transaction.conflict(&all, Side::Reads)?;
-                    let own = [&pieces[..], &generation.encode()].concat();
-                    transaction.clear_range(&(all.0, own.clone()));
-                    transaction.clear_range(&(next(own), all.1));
-                    let stored = Stored::InPieces { generation: *generation, length: value.len() };
-                    transaction.set(&row, &stored.encode());
-                }
-                None => {
-                    transaction.clear_range(&all);
-                    put(transaction, &row, value, || (pieces, self.generation(0)))?;
-                }
-            }
-        }
-        for row in write_set.deletes.iter().map(|key| self.keys.row(key)) {
-            let pieces = self.keys.pieces_of_row(&row);
-            transaction.clear(&row);
-            transaction.clear_range(&(pieces.clone(), next(pieces)));
-        }
-        Ok(())
+    /// The values of a write set whose records are appended at this time.
+    fn values(&self, write_set: &WriteSet, time_us: u64) -> Vec<Value> {
+        let value = |place, bytes: &Bytes, time_us| Value { place, bytes: bytes.clone(), time_us };
+        let rows = write_set.puts.iter();
+        let rows = rows.map(|(key, bytes)| value(Place::Row(self.keys.row(key)), bytes, 0));
+        let appended = write_set.appends.iter().enumerate();
+        let appended =
+            appended.map(|(number, (log, bytes))| value(Place::Record(number, *log), bytes, time_us));
+        let carried = write_set.log_parts.iter().flat_map(|part| {
+            { part.records.iter() }
+                .map(|(at, bytes)| value(Place::Carried(part.log, *at), bytes, at.time_us()))
+        });
+        rows.chain(appended).chain(carried).collect()
     }
 
-    /// Writes the large values of a write set ahead of its commit, a transaction's worth at a time. If there was
-    /// anything to write, the update begins again, and finds it written.
-    async fn write_ahead(
-        self: &Arc<Self>,
-        commit: &Transaction,
-        write_set: &WriteSet,
-        staged: &mut Staged,
-    ) -> Result<(), Failure> {
-        let rows = write_set.puts.iter().map(|(key, value)| (Staging::Row(key.clone()), value));
-        let records = write_set.appends.iter().enumerate();
-        let records = records.map(|(index, (log, value))| (Staging::Record(index, *log), value));
-        let before = std::mem::take(&mut staged.0);
-        let (mut transaction, mut bytes, mut is_new) = (self.begin()?, 0, false);
-        for (place, value) in rows.chain(records).filter(|(_, value)| value.len() > SMALL_BYTES) {
-            let pieces = self.pieces_of(&place);
-            // Another commit may have removed them, and with the first one all.
-            if let Some((same, generation)) = before.get(&place).filter(|(before, _)| before == value)
-                && commit.get(&piece(&pieces, *generation, 0), Reading::Conflicts).await?.is_some()
-            {
-                staged.0.insert(place, (same.clone(), *generation));
-                continue;
-            }
-            is_new = true;
-            let generation = self.generation(write_set.now_us);
-            for (number, part) in value::pieces(value)? {
-                transaction.set(&piece(&pieces, generation, number), part);
-                bytes += part.len();
-                if bytes > TRANSACTION_BYTES - PIECE_BYTES {
-                    let full = std::mem::replace(&mut transaction, self.begin()?);
-                    self.commit(full).await?;
-                    bytes = 0;
-                }
-            }
-            staged.0.insert(place, (value.clone(), generation));
-        }
-        if !is_new {
-            return Ok(());
-        }
-        self.commit(transaction).await?;
-        Err(Failure::WrittenAhead)
-    }
-
-    fn pieces_of(&self, place: &Staging) -> Vec<u8> {
-        match place {
-            Staging::Row(key) => self.keys.pieces_of_row(&self.keys.row(key)),
-            Staging::Record(_, log) => self.keys.pieces_of_log(*log),
+    /// The bytes of a transaction that reads these rows, and makes these changes.
+    fn check_size(&self, rows: &[Vec<u8>], deletes: &[Key], values: &[Value]) -> Result<usize, StoreError> {
+        let read = rows.iter().map(|row| KEYS_PER_LOOK * row.len());
+        let deleted = deletes.iter().map(|key| self.keys.row(key).len() + KEY_MARGIN);
+        let deleted = deleted.map(|length| 2 * KEYS_PER_RANGE * length);
+        let size = read.chain(deleted).chain(values.iter().map(|value| self.size_of(value))).sum();
+        match size > WRITE_SET_BYTES_MAX {
+            true => Err(StoreError::Unavailable(format!(
+                "a write set of {size} bytes; {WRITE_SET_BYTES_MAX} is the most"
+            ))),
+            false => Ok(size),
         }
     }
 }
@@ -290,36 +222,19 @@ impl<'a> Appending<'a> {
             let ends = ends(shared, transaction, part.log).await?;
             shared.keep_end(transaction, snapshots, part.log, ends.end()).await?;
         }
-        let now_us = write_set.now_us + lead_us(conflicts);
-        let time_us = shared.appends.lock().begin(now_us, &logs);
+        let time_us = shared.appends.lock().begin(write_set.now_us, lead_us(conflicts), &logs);
         Ok(Appending { shared, logs, time_us })
     }
 
-    fn write(&self, transaction: &Transaction, write_set: &WriteSet, staged: &Staged) -> Result<(), Failure> {
+    /// What the records conflict with, and the floors below those that are carried.
+    fn conflict(&self, transaction: &Transaction, write_set: &WriteSet) -> Result<(), Failure> {
         let keys = &self.shared.keys;
         for (log, _) in &self.logs {
             let first = LogPosition::new(self.time_us, 0);
             transaction.conflict(&keys.closings_from(*log, first), Side::Reads)?;
             transaction.conflict(&keys.moment(*log, self.time_us), Side::Reads)?;
         }
-        for (index, (log, record)) in write_set.appends.iter().enumerate() {
-            let key = keys.record(*log, LogPosition::new(self.time_us, index));
-            match staged.0.get(&Staging::Record(index, *log)) {
-                Some((_, generation)) => {
-                    let stored = Stored::InPieces { generation: *generation, length: record.len() };
-                    transaction.set(&key, &stored.encode());
-                }
-                None => {
-                    let pieces = || (keys.pieces_of_log(*log), self.shared.generation(self.time_us));
-                    put(transaction, &key, record, pieces)?;
-                }
-            }
-        }
         for part in &write_set.log_parts {
-            for (position, record) in &part.records {
-                let pieces = || (keys.pieces_of_log(part.log), self.shared.generation(position.time_us()));
-                put(transaction, &keys.record(part.log, *position), record, pieces)?;
-            }
             transaction.raise(&keys.floor(part.log), part.end.0);
         }
         Ok(())
@@ -332,23 +247,15 @@ impl Drop for Appending<'_> {
     }
 }
 
-/// The bytes of the values of a write set.
-fn check_sizes(write_set: &WriteSet) -> Result<usize, StoreError> {
+/// Refuses what FoundationDB's keys have no room for.
+fn check(write_set: &WriteSet) -> Result<(), StoreError> {
+    write_set.debug_assert_distinct();
     let keys = write_set.puts.iter().map(|(key, _)| key).chain(&write_set.deletes);
     let longest = keys.map(|key| key.position.sort.len()).max().unwrap_or(0);
-    if longest > SORT_LENGTH_MAX {
-        return Err(StoreError::Unavailable(format!(
-            "sort bytes of length {longest}: FoundationDB's keys have room for {SORT_LENGTH_MAX}"
-        )));
-    }
-    let puts = write_set.puts.iter().map(|(_, value)| value.len());
-    let appends = write_set.appends.iter().map(|(_, record)| record.len());
-    let parts = write_set.log_parts.iter().flat_map(|part| &part.records).map(|(_, record)| record.len());
-    let size = puts.chain(appends).chain(parts).sum();
-    match size > WRITE_SET_BYTES_MAX {
+    match longest > SORT_LENGTH_MAX {
         true => Err(StoreError::Unavailable(format!(
-            "a write set of {size} bytes; {WRITE_SET_BYTES_MAX} is the most"
+            "sort bytes of length {longest}: FoundationDB's keys have room for {SORT_LENGTH_MAX}"
         ))),
-        false => Ok(size),
+        false => Ok(()),
     }
 }

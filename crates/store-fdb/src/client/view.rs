@@ -16,6 +16,7 @@ use super::transaction::{Attempts, get, whole};
 use crate::keys::{KeyRange, after};
 use crate::log::{Ends, decode_floor};
 use crate::snapshot::{Part, Source, decode_kept, decode_list, merge};
+use crate::value;
 
 /// Keys that are read at the same time.
 const KEYS_AT_ONCE: usize = 100;
@@ -24,6 +25,9 @@ const PAGE_PAIRS: usize = 1000;
 /// Records of one page.
 const PAGE_RECORDS: usize = 1000;
 
+/// The bytes of values that are read at the same time: as many as the largest answer of DynamoDB has.
+const READ_BYTES: usize = 1 << 20;
+
 /// What is read.
 #[derive(Clone)]
 pub(super) struct View {
@@ -31,6 +35,17 @@ pub(super) struct View {
     /// None for the live rows.
     pub(super) snapshot: Option<u64>,
 }
+
+/// A page of a scan. What is in pieces is read when the scan comes there.
+struct Page {
+    transaction: Transaction,
+    pairs: Pairs,
+    has_more: bool,
+}
+
+/// A key, with what is stored there.
+type Pair = (Vec<u8>, (Source, Bytes));
+type Pairs = std::vec::IntoIter<Pair>;
 
 type Records = Vec<(LogPosition, Bytes)>;
 
@@ -97,51 +112,81 @@ impl View {
         }
         let is_backward = direction == Direction::Backward;
         let mut rest = self.shared.keys.rows(range);
-        let (mut attempts, mut slices) = (self.attempts(), Slices::begin());
-        // One transaction, and so one moment, for as long as the cluster allows: five seconds.
-        let mut transaction = None;
+        let (mut attempts, mut slices, mut page) = (self.attempts(), Slices::begin(), None);
         loop {
-            let (begun, page) = match self.page(transaction.take(), &rest, is_backward).await {
-                Ok(page) => page,
+            let rows = match self.next_rows(&mut page, &rest, is_backward).await {
+                Ok(rows) if rows.is_empty() => return Ok(()),
+                Ok(rows) => rows,
                 Err(failure) => {
                     self.shared.try_again(&mut attempts, failure).await?;
+                    page = None;
                     continue;
                 }
             };
             attempts = self.attempts();
-            transaction = Some(begun);
-            let last = page.pairs.last().map(|(key, _)| key.clone());
-            for (key, value) in page.pairs {
+            for (key, value) in rows {
                 slices.spend(ROW_WORK + value.as_ref().map_or(0, Bytes::len)).await;
-                let Some(value) = value else { continue };
-                let (partition, sort) =
-                    self.shared.keys.position_of(&key).ok_or_else(|| unreadable("key"))?;
-                if let ControlFlow::Break(()) = visit(KeyRef { partition: &partition, sort }, value) {
-                    return Ok(());
+                if let Some(value) = value {
+                    let (partition, sort) =
+                        self.shared.keys.position_of(&key).ok_or_else(|| unreadable("key"))?;
+                    if let ControlFlow::Break(()) = visit(KeyRef { partition: &partition, sort }, value) {
+                        return Ok(());
+                    }
                 }
-            }
-            match (page.has_more, last) {
-                (true, Some(last)) if is_backward => rest.1 = last,
-                (true, Some(last)) => rest.0 = after(last),
-                _ => return Ok(()),
+                match is_backward {
+                    true => rest.1 = key,
+                    false => rest.0 = after(key),
+                }
             }
         }
     }
 
-    /// The next rows of a range. None is a row that a snapshot does not show.
-    async fn page(
+    /// Some rows at the beginning of the rest of a scan; at its end, none. A row without a value is one that a snapshot does not
+    /// show. All is read in one transaction, and so at one moment, for as long as the cluster allows: five seconds.
+    async fn next_rows(
         &self,
-        transaction: Option<Transaction>,
-        range: &KeyRange,
+        page: &mut Option<Page>,
+        rest: &KeyRange,
         is_backward: bool,
-    ) -> Result<(Transaction, Part<Option<Bytes>>), Failure> {
+    ) -> Result<Vec<(Vec<u8>, Option<Bytes>)>, Failure> {
+        let transaction = match page {
+            Some(Page { pairs, has_more: false, .. }) if pairs.len() == 0 => return Ok(Vec::new()),
+            Some(page) if page.pairs.len() > 0 => return self.rows_of(page).await,
+            _ => page.take().map(|page| page.transaction),
+        };
         let transaction = match transaction {
             Some(transaction) => transaction,
             None => self.begin().await?,
         };
-        let (keys, id) = (&self.shared.keys, self.snapshot);
+        self.rows_of(page.insert(self.page(transaction, rest, is_backward).await?)).await
+    }
+
+    /// The next rows of a page.
+    async fn rows_of(&self, page: &mut Page) -> Result<Vec<(Vec<u8>, Option<Bytes>)>, Failure> {
+        let some = take_some(&mut page.pairs)?;
+        let (keys, transaction) = (&self.shared.keys, &page.transaction);
+        let rows = some.into_iter().map(|(key, (source, stored))| async move {
+            let value = match (source, self.snapshot) {
+                (Source::Kept, Some(id)) => {
+                    decode_kept(&whole(transaction, &stored, || keys.pieces_of_kept(id, &key)).await?)?
+                }
+                _ => Some(whole(transaction, &stored, || keys.pieces_of_row(&key)).await?),
+            };
+            Ok((key, value))
+        });
+        try_join_all(rows).await
+    }
+
+    /// The next pairs of a range.
+    async fn page(
+        &self,
+        transaction: Transaction,
+        range: &KeyRange,
+        is_backward: bool,
+    ) -> Result<Page, Failure> {
+        let keys = &self.shared.keys;
         let live = transaction.some(range, is_backward, PAGE_PAIRS);
-        let merged = match id {
+        let merged = match self.snapshot {
             None => merge(part(live.await?), Part { pairs: Vec::new(), has_more: false }, is_backward),
             Some(id) => {
                 let kept_range = (keys.kept(id, &range.0), keys.kept(id, &range.1));
@@ -154,17 +199,7 @@ impl View {
                 merge(part(live), kept, is_backward)
             }
         };
-        let mut pairs = Vec::with_capacity(merged.pairs.len());
-        for (key, (source, stored)) in merged.pairs {
-            let value = match (source, id) {
-                (Source::Kept, Some(id)) => {
-                    decode_kept(&whole(&transaction, &stored, || keys.pieces_of_kept(id, &key)).await?)?
-                }
-                _ => Some(whole(&transaction, &stored, || keys.pieces_of_row(&key)).await?),
-            };
-            pairs.push((key, value));
-        }
-        Ok((transaction, Part { pairs, has_more: merged.has_more }))
+        Ok(Page { transaction, pairs: merged.pairs.into_iter(), has_more: merged.has_more })
     }
 
     pub(super) async fn log_end(&self, log: Log) -> Result<LogPosition, StoreError> {
@@ -201,15 +236,14 @@ impl View {
         let mut transaction = self.begin().await?;
         let (mut records, mut attempts) = (Records::new(), self.attempts());
         loop {
-            let from = records.last().map_or(after, |(position, _)| *position);
-            match self.page_of_log(&transaction, log, (from, end), limit - records.len()).await {
-                Ok((page, has_more)) => {
-                    records.extend(page);
-                    if !has_more || records.len() >= limit {
-                        return Ok(records);
-                    }
-                }
+            let (from, count) = (records.last().map_or(after, |(position, _)| *position), records.len());
+            match self.page_of_log(&transaction, log, (from, end), limit - count, &mut records).await {
+                Ok(has_more) if !has_more || records.len() >= limit => return Ok(records),
+                Ok(_) => {}
                 Err(failure) => {
+                    if records.len() > count {
+                        attempts = self.attempts();
+                    }
                     self.shared.try_again(&mut attempts, failure).await?;
                     transaction = self.begin().await?;
                 }
@@ -217,22 +251,28 @@ impl View {
         }
     }
 
+    /// Reads the next records, and returns whether there are more. After a failure, those that were read are there.
     async fn page_of_log(
         &self,
         transaction: &Transaction,
         log: Log,
         (from, through): (LogPosition, LogPosition),
         limit: usize,
-    ) -> Result<(Records, bool), Failure> {
+        records: &mut Records,
+    ) -> Result<bool, Failure> {
         let keys = &self.shared.keys;
         let range = keys.records(log, from, through);
         let (pairs, has_more) = transaction.some(&range, false, limit.min(PAGE_RECORDS)).await?;
-        let mut records = Vec::with_capacity(pairs.len());
-        for (key, stored) in pairs {
-            let position = keys.position_of_record(&key).ok_or_else(|| unreadable("record's key"))?;
-            records.push((position, whole(transaction, &stored, || keys.pieces_of_log(log)).await?));
+        let pairs: Vec<_> = pairs.into_iter().map(|(key, stored)| (key, (Source::Live, stored))).collect();
+        let mut pairs = pairs.into_iter();
+        while pairs.len() > 0 {
+            let some = take_some(&mut pairs)?.into_iter().map(|(key, (_, stored))| async move {
+                let position = keys.position_of_record(&key).ok_or_else(|| unreadable("record's key"))?;
+                Ok::<_, Failure>((position, whole(transaction, &stored, || keys.pieces_of_log(log)).await?))
+            });
+            records.extend(try_join_all(some).await?);
         }
-        Ok((records, has_more))
+        Ok(has_more)
     }
 
     /// The end of a log, through which it is closed if there is anything after this position.
@@ -266,6 +306,19 @@ pub(super) async fn ends(shared: &Shared, transaction: &Transaction, log: Log) -
         None => LogPosition(0),
     };
     Ok(Ends { last, floor })
+}
+
+/// The next pairs whose values are read at the same time, one at the least.
+fn take_some(pairs: &mut Pairs) -> Result<Vec<Pair>, StoreError> {
+    let (mut count, mut bytes) = (0, 0);
+    for (_, (_, stored)) in pairs.as_slice() {
+        bytes += value::length(stored)?;
+        if count > 0 && bytes > READ_BYTES {
+            break;
+        }
+        count += 1;
+    }
+    Ok(pairs.take(count).collect())
 }
 
 fn part((pairs, has_more): (Vec<(Vec<u8>, Bytes)>, bool)) -> Part<Bytes> {
