@@ -2,18 +2,17 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
 
 use crate::command::{self, cargo, program};
 use crate::tools;
-use crate::victim::now_us;
 
-/// Worlds that the test command plays each time.
-const FIXED_WORLDS: u64 = 30;
-/// How long it plays worlds, the fixed ones and then new ones.
-const BRIEF: Duration = Duration::from_secs(60);
+/// Worlds that the test command plays, the same each time: what fails there fails for everybody. New ones are for
+/// campaigns.
+const FIXED_WORLDS: &str = "150";
+/// The minutes after which the test command plays no more of them.
+const FIXED_MINUTES: &str = "1";
 /// Optimised, and with debug assertions: its build takes minutes, and each world then a fraction of the time.
 const PROFILE: &str = "worlds";
 
@@ -40,7 +39,7 @@ pub struct SimulateOptions {
     /// Only the mutants whose names have this in them
     #[arg(long, requires = "mutants")]
     only: Option<String>,
-    /// As the test command does: worlds that are always the same, and then new ones
+    /// As the test command does: worlds that are always the same, for a minute at most
     #[arg(long)]
     brief: bool,
 }
@@ -92,21 +91,10 @@ pub fn run(options: &SimulateOptions) -> Result<()> {
     command::run(&mut world)
 }
 
-/// Worlds that are always the same, and then new ones until the time is over: what no run before has tried. It uses what
-/// the tests have built anyway.
+/// Uses what the tests have built anyway.
 fn play_briefly() -> Result<()> {
-    command::run(&mut cargo(["build", "--quiet", "--package", "world"]))?;
-    let play = |first: u64, limit: [&str; 2]| {
-        let first = first.to_string();
-        let mut world = cargo(["run", "--quiet", "--package", "world", "--", "--seed", &first]);
-        command::run(world.args(limit))
-    };
-    let began = Instant::now();
-    play(0, ["--worlds", &FIXED_WORLDS.to_string()])?;
-    let left = BRIEF.saturating_sub(began.elapsed());
-    let first_new = now_us(0) / 1000;
-    println!("new worlds, the first of seed {first_new}");
-    play(first_new, ["--minutes", &(left.as_secs_f64() / 60.0).to_string()])
+    let mut world = cargo(["run", "--quiet", "--package", "world", "--"]);
+    command::run(world.args(["--seed", "0", "--worlds", FIXED_WORLDS, "--minutes", FIXED_MINUTES]))
 }
 
 /// Worlds in which a mutant has to be found.

@@ -63,12 +63,12 @@ struct Inode {
     length: u64,
 }
 
+/// What one call did to the names of a folder. After a crash all of it is there, or nothing.
 #[derive(Clone)]
 struct NameChange {
     folder: PathBuf,
-    path: PathBuf,
-    /// Nothing when the name was removed.
-    inode: Option<usize>,
+    /// Each with its file, or nothing where the name was removed.
+    names: Vec<(PathBuf, Option<usize>)>,
 }
 
 impl Simulated {
@@ -137,10 +137,12 @@ impl Simulated {
 
 impl NameChange {
     fn apply(&self, names: &mut BTreeMap<PathBuf, usize>) {
-        match self.inode {
-            Some(inode) => names.insert(self.path.clone(), inode),
-            None => names.remove(&self.path),
-        };
+        for (path, inode) in &self.names {
+            match inode {
+                Some(inode) => names.insert(path.clone(), *inode),
+                None => names.remove(path),
+            };
+        }
     }
 }
 
@@ -176,9 +178,33 @@ impl State {
 
     fn rename_name(&mut self, path: &Path, inode: Option<usize>) {
         let folder = path.parent().unwrap_or(path).to_owned();
-        let change = NameChange { folder, path: path.to_owned(), inode };
+        let change = NameChange { folder, names: vec![(path.to_owned(), inode)] };
         change.apply(&mut self.live);
         self.pending.push(change);
+    }
+
+    /// Renames a folder. Its files belong to the folder, so they move with it in one step, which is on the disk when the
+    /// folder above is synced. What was done inside and not synced yet still waits for a sync of the folder itself.
+    fn rename_folder(&mut self, from: &Path, to: &Path) {
+        let moved = |path: &Path| path.strip_prefix(from).map_or(path.to_owned(), |below| to.join(below));
+        let renamed = |names: &BTreeMap<PathBuf, usize>| NameChange {
+            folder: to.parent().unwrap_or(to).to_owned(),
+            names: names
+                .iter()
+                .filter(|(path, _)| path.starts_with(from))
+                .flat_map(|(path, inode)| [(path.clone(), None), (moved(path), Some(*inode))])
+                .collect(),
+        };
+        renamed(&self.live).apply(&mut self.live);
+        let on_disk = renamed(&self.durable);
+        let (inside, mut pending): (Vec<_>, Vec<_>) =
+            std::mem::take(&mut self.pending).into_iter().partition(|change| change.folder.starts_with(from));
+        pending.push(on_disk);
+        pending.extend(inside.into_iter().map(|NameChange { folder, names }| NameChange {
+            folder: moved(&folder),
+            names: names.into_iter().map(|(path, inode)| (moved(&path), inode)).collect(),
+        }));
+        self.pending = pending;
     }
 
     /// What a crash leaves of a file: everything that was synced, and any part of the rest.
@@ -373,15 +399,7 @@ impl FileSystem for Simulated {
         self.change(|state| {
             Disk.rename(from, to)?;
             if to.is_dir() {
-                // A whole folder that was made beside its place; its files are taken along.
-                let inside: Vec<_> =
-                    state.live.keys().filter(|path| path.starts_with(from)).cloned().collect();
-                for path in inside {
-                    let inode = state.live.get(&path).copied();
-                    let moved = to.join(path.strip_prefix(from).unwrap_or(&path));
-                    state.rename_name(&moved, inode);
-                    state.rename_name(&path, None);
-                }
+                state.rename_folder(from, to);
                 return Ok(());
             }
             let inode = state.live.get(from).copied();
@@ -428,5 +446,47 @@ impl FileSystem for Simulated {
 
     fn list(&self, path: &Path) -> io::Result<Vec<String>> {
         Disk.list(path)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The names below the root after a crash.
+    fn left(disk: &Simulated) -> Vec<PathBuf> {
+        let state = &mut *disk.state.lock();
+        let mut names = state.durable.clone();
+        let kept = state.random.usize(0..=state.pending.len());
+        state.pending[..kept].iter().for_each(|change| change.apply(&mut names));
+        names.into_keys().map(|path| path.strip_prefix(&disk.root).unwrap().to_owned()).collect()
+    }
+
+    #[test]
+    fn a_folder_is_renamed_with_all_its_files_or_not_at_all() {
+        for seed in 0..50 {
+            let root = tempfile::tempdir().unwrap();
+            let disk = Simulated::new(root.path(), seed).unwrap();
+            let (made, place) = (root.path().join("made"), root.path().join("place"));
+            disk.create_folder(&made).unwrap();
+            for name in ["one", "two"] {
+                disk.create(&made.join(name)).unwrap();
+            }
+            disk.sync_folder(&made).unwrap();
+            disk.create(&made.join("not synced")).unwrap();
+            disk.rename(&made, &place).unwrap();
+            let before = left(&disk);
+            assert!(
+                before.contains(&"made/one".into()) != before.contains(&"place/one".into()),
+                "{before:?}"
+            );
+            assert_eq!(before.contains(&"place/one".into()), before.contains(&"place/two".into()));
+            disk.sync_folder(root.path()).unwrap();
+            let after = left(&disk);
+            assert!(["place/one", "place/two"].iter().all(|name| after.contains(&name.into())), "{after:?}");
+            assert!(!after.iter().any(|path| path.starts_with("made")), "{after:?}");
+            disk.sync_folder(&place).unwrap();
+            assert!(left(&disk).contains(&"place/not synced".into()));
+        }
     }
 }
