@@ -233,6 +233,7 @@ type Work = BoxFuture<'static, Box<dyn FnOnce() + Send>>;
 impl Background {
     /// No tasks yet.
     pub fn new(environment: Arc<dyn Environment>, members: Option<Arc<Members>>) -> Background {
+        let slices = Turns::new(environment.parallelism());
         Background(Arc::new(Shared {
             environment,
             members,
@@ -240,7 +241,7 @@ impl Background {
             closing: watch::Sender::new(false),
             ended: Notify::new(),
             turns: Semaphore::new(WORKING_MAX),
-            slices: Turns::default(),
+            slices,
             panic: OnceLock::new(),
         }))
     }
@@ -621,6 +622,8 @@ impl Drop for Registered {
 mod tests {
     use std::sync::atomic::{AtomicU32, Ordering};
 
+    use store::turns::{SLICE_WORK, Slices};
+
     use super::*;
 
     struct Still;
@@ -637,6 +640,47 @@ mod tests {
 
     fn background() -> Background {
         Background::new(Arc::new(Still), None)
+    }
+
+    struct Cores(usize);
+
+    impl Environment for Cores {
+        fn now_ms(&self) -> u64 {
+            0
+        }
+
+        fn random(&self) -> u128 {
+            0
+        }
+
+        fn parallelism(&self) -> usize {
+            self.0
+        }
+    }
+
+    #[tokio::test]
+    async fn long_work_has_as_many_turns_as_the_environment_has_cores() {
+        for cores in [1, 3, 50] {
+            let background = Background::new(Arc::new(Cores(cores)), None);
+            let begun = Arc::new(AtomicU32::new(0));
+            let long_work = || {
+                let begun = begun.clone();
+                background.slices().share(async move {
+                    Slices::begin().spend(SLICE_WORK).await;
+                    let mut slices = Slices::begin();
+                    slices.spend(SLICE_WORK).await;
+                    begun.fetch_add(1, Ordering::SeqCst);
+                    std::future::pending::<()>().await;
+                })
+            };
+            let mut all: Vec<_> = (0..cores + 5).map(|_| Box::pin(long_work())).collect();
+            for _ in 0..10 {
+                for work in &mut all {
+                    assert!(work.now_or_never().is_none());
+                }
+            }
+            assert_eq!(begun.load(Ordering::SeqCst) as usize, cores);
+        }
     }
 
     /// Fails this many times, then succeeds.

@@ -49,7 +49,7 @@ use crate::tables::catalog::LiveTable;
 use crate::throughput::admission::{Target, Use, parts};
 use crate::throughput::usage::Ending;
 use attempt::{Attempted, attempt};
-use budget::{CommitBudget, next_commit, row_bytes};
+use budget::{CommitBudget, SEVERAL_BYTES_MAX, TRANSACTION_BYTES_MAX, next_commit, row_bytes};
 use replicated_writes::{Meeting, ReplicatedWrites};
 
 pub use attempt::dry_run;
@@ -116,6 +116,11 @@ pub enum TransactError {
     InProgress,
     /// The client request token was used before, for another request.
     TokenReused,
+    /// The items, their rows in indexes and what is recorded of them are too many bytes for one commit.
+    TooLarge {
+        bytes: usize,
+        bytes_max: usize,
+    },
     /// At least one plan was refused.
     Refused(Vec<Result<Outcome, Refusal>>),
     Failed(Failure),
@@ -149,17 +154,20 @@ async fn apply_one(
     let plans = std::slice::from_mut(plan);
     let met = |Meeting| WriteError::Refused(Refusal::ReplicatedWriteConflict);
     let _writing = commits.replicated_writes.begin(plans).map_err(met)?;
-    match attempt(commits, operation, plans, None, PLAIN_FACTOR).await.map_err(WriteError::Failed)? {
+    let attempted = attempt(commits, operation, plans, None, PLAIN_FACTOR, usize::MAX).await;
+    match attempted.map_err(WriteError::Failed)? {
         Attempted::Decided(mut results) => results.pop().expect("one plan, one result").map_err(|refusal| {
             charge_refused(commits, operation, plan, &refusal);
             WriteError::Refused(refusal)
         }),
         Attempted::Earlier(_) => unreachable!("there is no token"),
+        Attempted::TooLarge { .. } => unreachable!("there is no bound"),
     }
 }
 
 /// Carries out plans for distinct items, each by itself. Usually all succeed, and one commit does for all of
-/// them, or some if they are large; if any would fail, each gets a commit of its own. The outer error is that of all
+/// them, or some if they are large; if any would fail, or if they turn out to be too large together, each gets a commit of
+/// its own. The outer error is that of all
 /// of them. The engine's own writes have no operation.
 pub async fn apply_each(
     commits: &Commits,
@@ -216,7 +224,9 @@ async fn apply_together(
 ) -> Result<Vec<Result<Outcome, WriteError>>, Failure> {
     if !plans.iter().any(|plan| is_in_transaction(commits, plan))
         && let Ok(_writing) = commits.replicated_writes.begin(plans)
-        && let Attempted::Decided(results) = attempt(commits, operation, plans, None, PLAIN_FACTOR).await?
+        && let Attempted::Decided(results) =
+            attempt(commits, operation, plans, None, PLAIN_FACTOR, SEVERAL_BYTES_MAX.max(row_bytes(plans)))
+                .await?
         && results.iter().all(Result::is_ok)
     {
         return Ok(results.into_iter().map(|result| result.map_err(WriteError::Refused)).collect());
@@ -230,9 +240,10 @@ async fn apply_together(
 pub async fn apply_current(commits: &Commits, mut plans: Vec<Plan>) -> Result<Result<(), Refusal>, Failure> {
     // Each further attempt has fewer plans.
     while !plans.is_empty() {
-        let results = match attempt(commits, None, &mut plans, None, PLAIN_FACTOR).await? {
+        let results = match attempt(commits, None, &mut plans, None, PLAIN_FACTOR, usize::MAX).await? {
             Attempted::Decided(results) => results,
             Attempted::Earlier(_) => unreachable!("there is no token"),
+            Attempted::TooLarge { .. } => unreachable!("there is no bound"),
         };
         let is_current: Vec<bool> =
             results.iter().map(|result| !matches!(result, Err(Refusal::Outdated))).collect();
@@ -273,7 +284,8 @@ async fn transact_all(
         BeginError::Conflicts(positions) => TransactError::Conflicts(positions),
         BeginError::InProgress => TransactError::InProgress,
     })?;
-    let attempted = attempt(commits, Some(operation), plans, token, TRANSACTION_FACTOR).await;
+    let attempted =
+        attempt(commits, Some(operation), plans, token, TRANSACTION_FACTOR, TRANSACTION_BYTES_MAX).await;
     match attempted.map_err(TransactError::Failed)? {
         Attempted::Decided(results) if results.iter().any(Result::is_err) => {
             for (plan, result) in plans.iter().zip(&results) {
@@ -291,6 +303,9 @@ async fn transact_all(
             }
             false => Err(TransactError::TokenReused),
         },
+        Attempted::TooLarge { bytes } => {
+            Err(TransactError::TooLarge { bytes, bytes_max: TRANSACTION_BYTES_MAX })
+        }
     }
 }
 
@@ -373,7 +388,9 @@ fn transaction_ending(
             let mut endings = refusals.filter_map(|(_, result)| result.as_ref().err()).map(refusal_ending);
             endings.next().unwrap_or(Ending::Refused)
         }
-        Err(TransactError::InProgress | TransactError::TokenReused) => Ending::Refused,
+        Err(TransactError::InProgress | TransactError::TokenReused | TransactError::TooLarge { .. }) => {
+            Ending::Refused
+        }
         Err(TransactError::Failed(Failure::TableGone)) => Ending::Refused,
         Err(TransactError::Failed(Failure::Store(_))) => Ending::Failed,
     }

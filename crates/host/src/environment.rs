@@ -3,6 +3,7 @@
 
 use std::pin::Pin;
 use std::sync::LazyLock;
+use std::thread::available_parallelism;
 use std::time::{Duration, Instant};
 
 /// Ends when the time is over, or when something happened.
@@ -34,6 +35,11 @@ pub trait Environment: Send + Sync + 'static {
     /// has such a clock. The default is the date, for clocks that never leap.
     fn monotonic_us(&self) -> u64 {
         self.now_us()
+    }
+
+    /// How much work runs at the same time: the number of cores, unless a run has to be the same on every machine.
+    fn parallelism(&self) -> usize {
+        available_parallelism().map_or(1, usize::from)
     }
 
     /// The next random number.

@@ -128,6 +128,10 @@ impl Environment for SteadyClock {
         self.environment.monotonic_us()
     }
 
+    fn parallelism(&self) -> usize {
+        self.environment.parallelism()
+    }
+
     fn random(&self) -> u128 {
         self.environment.random()
     }

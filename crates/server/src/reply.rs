@@ -10,6 +10,7 @@ use crate::compression::Coding;
 use crate::peer::{Awaits, InFlight, Peer};
 use crate::request::Format;
 use crate::request_id;
+use crate::turns::aside;
 use api::{Error, ErrorKind};
 use bytes::{Buf, Bytes};
 use hyper::body::{Body, Frame, SizeHint};
@@ -159,20 +160,20 @@ impl Reply {
 
     /// Packs a large body as the client prefers it.
     pub(crate) async fn compressed(mut self, request: &HeaderMap) -> Reply {
-        let Content::Whole(plain, _) = &self.content else { return self };
+        let Content::Whole(plain, share) = &mut self.content else { return self };
         if plain.len() <= COMPRESSED_ABOVE_BYTES || self.is_packed {
             return self;
         }
         let Some(coding) = Coding::accepted(request) else { return self };
-        let plain = plain.clone();
         let packed = if plain.len() > COMPRESSED_ASIDE_ABOVE_BYTES {
-            tokio::task::spawn_blocking(move || coding.deflate(&plain)).await.ok()
+            let plain = plain.clone();
+            aside(std::mem::take(share), move || coding.deflate(&plain)).await
         } else {
-            Some(coding.deflate(&plain))
+            Some((coding.deflate(plain), std::mem::take(share)))
         };
-        // Without a thread to pack it on, the answer is sent unpacked.
-        if let (Some(packed), Content::Whole(body, _)) = (packed, &mut self.content) {
-            *body = packed.into();
+        // Without a thread to pack it on, the answer is sent unpacked. It gets a new share when it is counted.
+        if let Some((packed, share)) = packed {
+            self.content = Content::Whole(packed.into(), share);
             self.coding = Some(coding);
         }
         self
@@ -389,5 +390,41 @@ impl Buf for Piece {
         if in_flight.is_stream() {
             in_flight.peer.credit(count);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use futures_util::FutureExt;
+    use hyper::header::ACCEPT_ENCODING;
+
+    use super::*;
+    use crate::turns::tests::Busy;
+
+    #[test]
+    fn an_answer_that_is_packed_for_a_client_that_has_gone_keeps_its_memory() {
+        Busy::run(async |busy| {
+            let share = busy.budget.take(500_000, &busy.client.peer.address).await.expect("there is room");
+            let reply = Reply::success(Format::DYNAMODB, vec![b' '; 500_000], share);
+            let headers = HeaderMap::from_iter([(ACCEPT_ENCODING, HeaderValue::from_static("gzip"))]);
+            assert!(reply.compressed(&headers).now_or_never().is_none(), "it is not packed yet");
+            assert_eq!(busy.budget.bytes_used(), 500_000);
+            busy.finish().await;
+        });
+    }
+
+    #[test]
+    fn a_packed_answer_has_the_share_of_the_plain_one() {
+        Busy::run(async |busy| {
+            let share = busy.budget.take(500_000, &busy.client.peer.address).await.expect("there is room");
+            let reply = Reply::success(Format::DYNAMODB, vec![b' '; 500_000], share);
+            let headers = HeaderMap::from_iter([(ACCEPT_ENCODING, HeaderValue::from_static("gzip"))]);
+            let packing = reply.compressed(&headers);
+            let (reply, ()) = tokio::join!(packing, async { busy.let_work() });
+            assert_eq!(busy.budget.bytes_used(), 500_000, "until it is counted again");
+            let reply = reply.counted(Format::DYNAMODB, &busy.budget, &busy.client.peer);
+            assert_eq!(reply.coding, Some(Coding::Gzip));
+            assert_eq!(busy.budget.bytes_used(), 0, "half a kilobyte counts for nothing");
+        });
     }
 }

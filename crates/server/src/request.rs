@@ -5,7 +5,7 @@ use crate::compression::{Coding, EXPANSION_MAX, InflateError};
 use crate::limits::{Limits, UNCOUNTED_BYTES};
 use crate::peer::{Awaits, Peer};
 use crate::reply::Reply;
-use crate::turns::Turns;
+use crate::turns::{Turns, aside};
 use api::{Error, Protocol, Service};
 use bytes::Bytes;
 use http_body_util::BodyExt;
@@ -278,16 +278,39 @@ impl Receiver<'_> {
         }
         let bytes_max = self.limits.body_bytes_max;
         let received = packed.clone();
-        let _turn = self.turns.wait(self.unpacked_bytes_max(packed.len())).await;
-        match tokio::task::spawn_blocking(move || coding.inflate(&packed, bytes_max)).await {
-            Ok(Ok(plain)) => Ok(RequestBody::new(plain.into(), received, share)),
-            Ok(Err(InflateError::TooLarge)) => Err(BodyRefusal::TooLarge),
-            Ok(Err(InflateError::Broken)) | Err(_) => Err(BodyRefusal::CannotUnpack),
+        let turn = self.turns.wait(self.unpacked_bytes_max(packed.len())).await;
+        match aside((share, turn), move || coding.inflate(&packed, bytes_max)).await {
+            Some((Ok(plain), (share, _))) => Ok(RequestBody::new(plain.into(), received, share)),
+            Some((Err(InflateError::TooLarge), _)) => Err(BodyRefusal::TooLarge),
+            Some((Err(InflateError::Broken), _)) | None => Err(BodyRefusal::CannotUnpack),
         }
     }
 
     /// Twice the result, because a vector that grows holds its old half while it copies.
     fn unpacked_bytes_max(self, packed_bytes: usize) -> usize {
         packed_bytes.saturating_mul(EXPANSION_MAX).min(2 * self.limits.body_bytes_max)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use futures_util::FutureExt;
+
+    use super::*;
+    use crate::turns::tests::Busy;
+
+    #[test]
+    fn a_body_that_is_unpacked_for_a_client_that_has_gone_keeps_its_memory_and_its_turn() {
+        Busy::run(async |busy| {
+            let (limits, budget, turns, peer) = (&busy.limits, &busy.budget, &busy.turns, &*busy.client.peer);
+            let receiver = Receiver { limits, budget, turns, peer };
+            let share = budget.take(500_000, &peer.address).await.expect("there is room");
+            let packed = Bytes::from(vec![0; 1000]);
+            let unpacking = receiver.unpack(Coding::Gzip, packed, share);
+            assert!(unpacking.now_or_never().is_none(), "it is not unpacked yet");
+            assert_eq!(budget.bytes_used(), 500_000);
+            assert!(turns.wait(usize::MAX).now_or_never().is_none(), "it has its turn");
+            busy.finish().await;
+        });
     }
 }

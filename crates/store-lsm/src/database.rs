@@ -28,6 +28,7 @@ use crate::maintenance::{SegmentsAhead, Stalls, Wakeup};
 use crate::manifest::{self, Manifest, Moment};
 use crate::privacy;
 use crate::reclamation::Reclamation;
+use crate::shrinking::Shrunk;
 use crate::snapshot::Snapshots;
 use crate::tree::{self, TreeFiles};
 use crate::vfs::FileSystem;
@@ -71,8 +72,7 @@ pub(crate) struct Database {
     pub(crate) written: AtomicBool,
     /// Whether rows were cleared whose deletions are not in tables yet.
     pub(crate) cleared: AtomicBool,
-    /// The tree's version when it was last shrunk: to shrink it again would gain nothing.
-    pub(crate) shrunk: AtomicU64,
+    pub(crate) shrunk: Mutex<Shrunk>,
     stopping: AtomicBool,
 }
 
@@ -309,7 +309,7 @@ impl Database {
             wakeup,
             written: AtomicBool::new(false),
             cleared: AtomicBool::new(false),
-            shrunk: AtomicU64::new(0),
+            shrunk: Mutex::default(),
             stopping: AtomicBool::new(false),
         });
         let _ = interruptions.0.set(std::panic::AssertUnwindSafe(Arc::downgrade(&database)));

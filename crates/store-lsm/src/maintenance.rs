@@ -119,15 +119,7 @@ impl Database {
         self.after_compaction(self.compact_once())
     }
 
-    /// Gives back the space of deleted rows, if a store at rest has many. Returns the pause until the next look.
-    fn shrink(&self) -> Duration {
-        match self.is_worth_shrinking() {
-            true => self.after_compaction(self.compact_all()),
-            false => self.tuning.quiet_time,
-        }
-    }
-
-    fn after_compaction(&self, compacted: Result<bool, lsm_tree::Error>) -> Duration {
+    pub(crate) fn after_compaction(&self, compacted: Result<bool, lsm_tree::Error>) -> Duration {
         if self.is_stopping() && compacted.is_err() {
             // A compaction that was stopped is no failure; the next opening begins it again.
             return Duration::ZERO;

@@ -9,7 +9,6 @@
 
 use std::cell::{Cell, RefCell};
 use std::sync::Arc;
-use std::thread::available_parallelism;
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::task::yield_now;
@@ -39,15 +38,8 @@ struct Turn {
     permit: RefCell<Option<OwnedSemaphorePermit>>,
 }
 
-impl Default for Turns {
-    /// One slice for each core.
-    fn default() -> Turns {
-        Turns::new(available_parallelism().map_or(1, usize::from))
-    }
-}
-
 impl Turns {
-    /// Turns for this many slices at the same time.
+    /// Turns for this many slices at the same time, one for each core.
     pub fn new(slices_max: usize) -> Turns {
         Turns(Arc::new(Semaphore::new(slices_max)))
     }

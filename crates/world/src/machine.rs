@@ -9,6 +9,9 @@ use parking_lot::Mutex;
 
 use crate::executor::{Executor, Process, START_US};
 
+/// The cores of a machine.
+const CORES: usize = 2;
+
 /// The clock of a machine. It outlives the processes that run there.
 pub struct MachineClock {
     executor: Executor,
@@ -80,6 +83,11 @@ impl Environment for Machine {
     /// Counted by the machine's oscillator, which no leap of the clock changes.
     fn uptime(&self) -> Duration {
         Duration::from_micros(self.executor.now_us() - START_US)
+    }
+
+    /// The same wherever the simulation runs.
+    fn parallelism(&self) -> usize {
+        CORES
     }
 
     fn random(&self) -> u128 {

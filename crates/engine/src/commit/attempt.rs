@@ -1,11 +1,13 @@
 //! One attempt to carry out plans: one `update` of the store, with all that surrounds it.
 //!
-//! 1. The gates of the tables are entered, so that no table changes under the plans. A large commit waits for room.
-//! 2. Throughput is reserved.
-//! 3. The store locks the rows, asks for the decision and commits it.
-//! 4. The reservation is settled, and the sizes of tables and indexes are adjusted.
+//! 1. A large commit waits for room.
+//! 2. The gates of the tables are entered, so that no table changes under the plans.
+//! 3. Throughput is reserved.
+//! 4. The store locks the rows, asks for the decision and commits it. A commit that turns out to need more room than it
+//!    has begins again.
+//! 5. The reservation is settled, and the sizes of tables and indexes are adjusted.
 //!
-//! Steps 2 and 4 belong together however step 3 ends: a reservation that is dropped gives back what it held,
+//! Steps 3 and 5 belong together however step 4 ends: a reservation that is dropped gives back what it held,
 //! and an adjustment that is dropped marks the sizes as uncertain.
 
 use std::borrow::Cow;
@@ -19,6 +21,7 @@ use store::{Consistency, Key};
 use tokio::sync::OwnedRwLockReadGuard;
 
 use super::Failure;
+use super::budget::row_bytes;
 use super::companion::{self, Companion, Stop};
 use super::decide::{Question, Refusal};
 use super::outcome::Outcome;
@@ -36,25 +39,50 @@ pub enum Attempted {
     Decided(Vec<Result<Outcome, Refusal>>),
     /// None was carried out: the token was used before.
     Earlier(Earlier),
+    /// None was carried out: their rows, so many bytes, are more than the commit may have.
+    TooLarge { bytes: usize },
 }
 
 /// Carries out plans for distinct items in one commit: all of them, or none. Each unit of a table counts
-/// `factor` times.
+/// `factor` times. The rows may have up to `bytes_max`.
 pub async fn attempt(
     commits: &Commits,
     operation: Option<Operation>,
     plans: &mut [Plan],
     token: Option<&Token>,
     factor: f64,
+    bytes_max: usize,
+) -> Result<Attempted, Failure> {
+    let mut bytes = row_bytes(plans);
+    // Each further try has at least twice the room of the one before, and one with the whole budget has no other bound.
+    loop {
+        // Taken outside the gates: a change of a table waits for those inside, and all later writes wait for the change.
+        let room = commits.budget.take(bytes).await;
+        let within = room.bytes_max.min(bytes_max);
+        match attempt_within(commits, operation, plans, token, factor, within).await? {
+            Attempted::TooLarge { bytes: needed } if needed <= bytes_max => bytes = needed.max(2 * bytes),
+            other => return Ok(other),
+        }
+    }
+}
+
+/// One try, whose rows may have up to `bytes_max`.
+async fn attempt_within(
+    commits: &Commits,
+    operation: Option<Operation>,
+    plans: &mut [Plan],
+    token: Option<&Token>,
+    factor: f64,
+    bytes_max: usize,
 ) -> Result<Attempted, Failure> {
     let _gates = enter(commits, plans).await?;
     let plans = &*plans;
     let companions = companions(commits, plans, token);
-    let _room = commits.budget.take(plans).await;
     let keys = keys(plans, &companions);
     debug_assert_eq!(keys.iter().collect::<HashSet<_>>().len(), keys.len(), "keys are distinct");
     let reservation = commits.usage.reserve(least_charges(plans, factor));
-    let question = Question { plans, companions: &companions, headroom: reservation.headroom(), factor };
+    let question =
+        Question { plans, companions: &companions, headroom: reservation.headroom(), factor, bytes_max };
     let adjustment = SizeAdjustment::pending(plans);
     let (mut decided, mut recorded_bytes) = (None, 0);
     commits.check_log_size(plans.iter().map(|plan| &*plan.table)).map_err(Failure::Store)?;
@@ -78,6 +106,10 @@ pub async fn attempt(
         Err(Stop::Earlier(earlier)) => {
             adjustment.settle(&[]);
             return Ok(Attempted::Earlier(earlier));
+        }
+        Err(Stop::TooLarge { bytes }) => {
+            adjustment.settle(&[]);
+            return Ok(Attempted::TooLarge { bytes });
         }
         Err(Stop::Unreadable(error)) => return Err(Failure::Store(error)),
     };
@@ -113,12 +145,13 @@ pub async fn dry_run(
     let keys = keys(plans, &companions);
     let rows = commits.store.get(&keys, Consistency::Latest).await.map_err(Failure::Store)?;
     assert_eq!(rows.len(), keys.len(), "a row for each key");
-    let headroom = Headroom::default();
-    let question = Question { plans, companions: &companions, headroom: &headroom, factor };
+    let (headroom, bytes_max) = (Headroom::default(), usize::MAX);
+    let question = Question { plans, companions: &companions, headroom: &headroom, factor, bytes_max };
     match question.decide(&rows).results {
         Ok(results) => Ok(results),
         Err(Stop::Unreadable(error)) => Err(Failure::Store(error)),
         Err(Stop::Earlier(_)) => unreachable!("there is no token"),
+        Err(Stop::TooLarge { .. }) => unreachable!("there is no bound"),
     }
 }
 

@@ -35,6 +35,8 @@ pub enum Stop {
     Earlier(Earlier),
     /// A row of the companion can't be read.
     Unreadable(StoreError),
+    /// The rows of the commit, so many bytes, are more than it may have.
+    TooLarge { bytes: usize },
 }
 
 /// The companions of plans, in the order in which they decide.

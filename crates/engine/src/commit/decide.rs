@@ -1,7 +1,8 @@
 //! The decision of a commit: from the rows before it to the rows after it. Pure: it reads no clock
 //! and no shared state, because a store may ask for it more than once.
 //!
-//! 1. Each plan's condition is evaluated on its item, the new item computed, its size and index keys checked.
+//! 1. Each plan's condition is evaluated on its item, the new item computed, its size and index keys checked. Once the
+//!    rows have more bytes than the commit may have, the decision only goes on to measure them.
 //! 2. The companions add their rows and may refuse plans.
 //! 3. What the tables and indexes have left must admit the cost.
 //!
@@ -11,7 +12,7 @@ use api::limits;
 use bytes::Bytes;
 use expression::{ExpressionError, Update, Updated};
 use item::Item;
-use store::WriteSet;
+use store::{Key, WriteSet};
 
 use super::companion::{Companion, Stop};
 use super::outcome::{IndexOutcome, Outcome};
@@ -79,6 +80,8 @@ pub struct Question<'a> {
     pub headroom: &'a Headroom,
     /// How often each unit of a table counts.
     pub factor: f64,
+    /// What the rows may have.
+    pub bytes_max: usize,
 }
 
 impl Question<'_> {
@@ -100,8 +103,15 @@ impl Question<'_> {
             results: Vec::with_capacity(self.plans.len()),
             writes: WriteSet::default(),
         };
+        let mut bytes = 0;
         for (plan, row) in self.plans.iter().zip(item_rows) {
-            draft.results.push(decide_item(plan, row.clone(), &mut draft.writes));
+            let first = draft.writes.puts.len();
+            let result = decide_item(plan, row.clone(), &mut draft.writes);
+            bytes += row_bytes(plan, row, &draft.writes.puts[first..]);
+            draft.results.push(result);
+            if bytes > self.bytes_max {
+                return Err(Stop::TooLarge { bytes: self.measure(item_rows) });
+            }
         }
         for companion in self.companions {
             let (own, others) = rows.split_at(companion.keys().len());
@@ -113,6 +123,16 @@ impl Question<'_> {
             self.admit(&mut draft);
         }
         Ok(draft)
+    }
+
+    /// What the rows of all plans take. No two items are kept at the same time.
+    fn measure(&self, item_rows: &[Option<Bytes>]) -> usize {
+        let of_plan = |(plan, row): (&Plan, &Option<Bytes>)| {
+            let mut writes = WriteSet::default();
+            let _ = decide_item(plan, row.clone(), &mut writes);
+            row_bytes(plan, row, &writes.puts)
+        };
+        self.plans.iter().zip(item_rows).map(of_plan).sum()
     }
 
     /// Refuses the plans for whose cost nothing is left. Each plan meets what those before it leave.
@@ -155,6 +175,15 @@ fn decide_item(plan: &Plan, row: Option<Bytes>, writes: &mut WriteSet) -> Result
     item_row(plan, &outcome, writes);
     index_rows(plan, &mut outcome, writes);
     Ok(outcome)
+}
+
+/// What the rows of a plan take, the first of which is its item's, and the record of both images.
+fn row_bytes(plan: &Plan, old: &Option<Bytes>, puts: &[(Key, Bytes)]) -> usize {
+    let rows = puts.iter().map(|(_, row)| row.len()).sum();
+    if !plan.table.log.is_open() || matches!(plan.change, Change::Check { .. }) {
+        return rows;
+    }
+    rows + old.as_ref().map_or(0, Bytes::len) + puts.first().map_or(0, |(_, new)| new.len())
 }
 
 /// What a write costs that finds its condition false: as much as writing the item as it is.

@@ -74,13 +74,14 @@ impl Plan {
         }
     }
 
-    /// What the rows of a put take: the item's, those of the indexes, and what is recorded of it. Of another change
-    /// it is not known before the item is read.
+    /// What the rows of a put take: the item's, those of the indexes, and what is recorded of it, if the item that it
+    /// replaces is no larger. Of another change it is not known before the item is read.
     pub fn row_bytes(&self) -> usize {
         match &self.change {
             Change::Put(item) | Change::Insert(item) => {
                 let indexes = self.table.indexes.iter().filter(|index| index.is_written()).count();
-                item.size_bytes() * (1 + indexes + usize::from(self.table.log.is_open()))
+                let images = if self.table.log.is_open() { 2 } else { 0 };
+                item.clone().into_stored().len() * (1 + indexes + images)
             }
             Change::Delete { .. } | Change::Update { .. } | Change::Expire { .. } | Change::Check { .. } => 0,
         }

@@ -1,6 +1,6 @@
 //! What holds for a write of any origin. What clients see is tested by behaviour, through the operations.
 
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use api::{Operation, Request};
 use expression::Condition;
@@ -175,8 +175,8 @@ async fn a_decision_made_again_is_the_same() {
     let plans: Vec<Plan> = ["a", "b"].map(|p| put(&engine, Origin::Client, item(p, [("g", text(3))]))).into();
     let companions = companion::of(&plans, None, &engine, || 0);
     let reservation = engine.usage.reserve([(&**plans[0].table, Target::of_key(&plans[0].key), 1.0)]);
-    let question =
-        Question { plans: &plans, companions: &companions, headroom: reservation.headroom(), factor: 1.0 };
+    let (headroom, bytes_max) = (reservation.headroom(), usize::MAX);
+    let question = Question { plans: &plans, companions: &companions, headroom, factor: 1.0, bytes_max };
     let rows = vec![None; 4];
     let [first, second] = [question.decide(&rows), question.decide(&rows)];
     assert_eq!(first.writes.puts, second.writes.puts);
@@ -201,7 +201,7 @@ async fn one_refusal_leaves_nothing_to_write() {
         put(&engine, Origin::Import, item("a", [])),
         put(&engine, Origin::Import, item("b", [("v", text(409_600))])),
     ];
-    let question = Question { plans: &plans, companions: &[], headroom: &Headroom::default(), factor: 1.0 };
+    let question = question(&plans, usize::MAX);
     let decision = question.decide(&[None, None]);
     assert!(decision.writes.is_empty());
     let results = decision.results.unwrap();
@@ -223,6 +223,12 @@ async fn a_companion_that_cannot_be_read_fails_the_write() {
     assert_eq!(rows, [None], "nothing of it was written");
 }
 
+/// A decision about puts of rows that are not there, with as much throughput as they need.
+fn question(plans: &[Plan], bytes_max: usize) -> Question<'_> {
+    static HEADROOM: LazyLock<Headroom> = LazyLock::new(Headroom::default);
+    Question { plans, companions: &[], headroom: &HEADROOM, factor: 1.0, bytes_max }
+}
+
 fn large_puts(engine: &Engine, items: usize, bytes: usize) -> Vec<Plan> {
     let large = |number: usize| {
         let (value, group) = (text(bytes), text(3));
@@ -235,7 +241,7 @@ fn large_puts(engine: &Engine, items: usize, bytes: usize) -> Vec<Plan> {
 async fn an_index_that_has_whole_items_shares_their_bytes() {
     let engine = database().await;
     let plans = large_puts(&engine, 1, 1000);
-    let question = Question { plans: &plans, companions: &[], headroom: &Headroom::default(), factor: 1.0 };
+    let question = question(&plans, usize::MAX);
     let writes = question.decide(&[None]).writes;
     let addresses: Vec<_> = writes.puts.iter().map(|(_, row)| row.as_ptr()).collect();
     assert_eq!(addresses, [addresses[0]; 3], "the item and its rows in two indexes");
@@ -276,11 +282,145 @@ async fn a_failure_between_the_commits_of_a_batch_is_that_of_the_items_to_come()
 #[tokio::test]
 async fn large_commits_share_one_budget_and_small_ones_pass_by() {
     let engine = database().await;
-    let large = large_puts(&engine, 15, 300_000);
-    let held = engine.budget.take(&large).await;
-    let mut second = std::pin::pin!(engine.budget.take(&large));
+    let large = row_bytes(&large_puts(&engine, 15, 300_000));
+    let held = engine.budget.take(large).await;
+    let mut second = std::pin::pin!(engine.budget.take(large));
     assert!((&mut second).now_or_never().is_none(), "together they have more than 16 MiB");
-    assert!(engine.budget.take(&large_puts(&engine, 1, 100)).await.is_none());
+    let small = row_bytes(&large_puts(&engine, 1, 100));
+    assert!(engine.budget.take(small).now_or_never().is_some());
     drop(held);
-    assert!(second.await.is_some());
+    second.await;
+}
+
+#[tokio::test]
+async fn a_large_commit_waits_for_room_outside_the_gate() {
+    let engine = database().await;
+    let held = engine.budget.take(usize::MAX).await;
+    let mut plan = large_puts(&engine, 1, 300_000).remove(0);
+    let gate = plan.table.gate.clone();
+    let mut large = std::pin::pin!(apply(&engine, &mut plan));
+    assert!((&mut large).now_or_never().is_none(), "it waits for room");
+    assert!(gate.try_write_owned().is_ok(), "nobody waits for it to change the table");
+    drop(held);
+    large.await.unwrap();
+}
+
+async fn call(engine: &Engine, operation: Operation, input: serde_json::Value) -> Result<(), api::Error> {
+    let request = Request::decode(operation, input.to_string().as_bytes()).unwrap();
+    engine.call(&caller(), request).await.map(drop)
+}
+
+/// Sets a small attribute of an item.
+fn small_update(table: &str, p: usize) -> serde_json::Value {
+    json!({
+        "TableName": table, "Key": {"p": {"S": p.to_string()}}, "UpdateExpression": "SET x = :x",
+        "ExpressionAttributeValues": {":x": {"S": "x"}},
+    })
+}
+
+/// Puts items of this size into a table.
+async fn fill(engine: &Engine, table: &str, items: usize, bytes: usize) {
+    for number in 0..items {
+        let large = item(&number.to_string(), [("v", text(bytes))]);
+        apply(engine, &mut put_into(engine, table, Origin::Import, large)).await.unwrap();
+    }
+}
+
+async fn has_small_attribute(engine: &Engine, table: &str, p: usize) -> bool {
+    let plan = put_into(engine, table, Origin::Client, item(&p.to_string(), []));
+    let rows = engine.store.get(&[plan.key], Consistency::Latest).await.unwrap();
+    rows[0].clone().is_some_and(|row| Item::trusted(row).get("x").is_some())
+}
+
+#[tokio::test]
+async fn updates_of_large_items_take_their_room_too() {
+    let engine = database().await;
+    fill(&engine, "Plain", 1, 300_000).await;
+    let held = engine.budget.take(usize::MAX).await;
+    let mut update = std::pin::pin!(call(&engine, Operation::UpdateItem, small_update("Plain", 0)));
+    assert!((&mut update).now_or_never().is_none(), "it waits for room");
+    assert!(!has_small_attribute(&engine, "Plain", 0).await, "nothing of it is written");
+    call(&engine, Operation::UpdateItem, small_update("Plain", 7)).await.unwrap();
+    assert!(has_small_attribute(&engine, "Plain", 7).await, "an update of a small item passes by");
+    drop(held);
+    update.await.unwrap();
+    assert!(has_small_attribute(&engine, "Plain", 0).await);
+}
+
+#[tokio::test]
+async fn deletions_whose_old_images_are_recorded_take_their_room_too() {
+    let engine = database().await;
+    fill(&engine, "Plain", 1, 300_000).await;
+    let stream = json!({"StreamEnabled": true, "StreamViewType": "OLD_IMAGE"});
+    call(&engine, Operation::UpdateTable, json!({"TableName": "Plain", "StreamSpecification": stream}))
+        .await
+        .unwrap();
+    let held = engine.budget.take(usize::MAX).await;
+    let delete = json!({"TableName": "Plain", "Key": {"p": {"S": "0"}}});
+    let mut delete = std::pin::pin!(call(&engine, Operation::DeleteItem, delete));
+    assert!((&mut delete).now_or_never().is_none(), "it waits for room");
+    drop(held);
+    delete.await.unwrap();
+}
+
+#[tokio::test]
+async fn what_the_rows_take_is_measured_when_it_is_more_than_the_commit_may_have() {
+    let engine = database().await;
+    let mut plans = large_puts(&engine, 10, 100_000);
+    let decision = question(&plans, 900_000).decide(&vec![None; 10]);
+    let Err(companion::Stop::TooLarge { bytes }) = decision.results else { panic!("it has 3 MB") };
+    assert!((3_000_000..3_010_000).contains(&bytes), "{bytes}");
+    assert_eq!(bytes, row_bytes(&plans), "of puts it is known before");
+    assert!(decision.writes.is_empty());
+    plans.truncate(2);
+    assert!(question(&plans, 900_000).decide(&[None, None]).results.is_ok());
+}
+
+#[tokio::test]
+async fn updates_that_need_not_be_one_commit_are_divided_if_their_items_are_large() {
+    let engine = database().await;
+    fill(&engine, "Plain", 25, 390_000).await;
+    let statement = |p: usize| json!({"Statement": format!("UPDATE Plain SET x='x' WHERE p='{p}'")});
+    let statements: Vec<_> = (0..25).map(statement).collect();
+    // All together have 10 MB.
+    let held = engine.budget.take(12 << 20).await;
+    call(&engine, Operation::BatchExecuteStatement, json!({"Statements": statements})).await.unwrap();
+    drop(held);
+    for p in 0..25 {
+        assert!(has_small_attribute(&engine, "Plain", p).await, "{p}");
+    }
+}
+
+#[tokio::test]
+async fn a_transaction_of_updates_that_would_take_all_memory_is_refused_and_its_halves_are_not() {
+    let engine = database().await;
+    let index = |number: usize| {
+        json!({
+            "IndexName": format!("Index{number}"), "KeySchema": [{"AttributeName": "p", "KeyType": "HASH"}],
+            "Projection": {"ProjectionType": "ALL"},
+        })
+    };
+    let wide = json!({
+        "TableName": "Wide", "KeySchema": [{"AttributeName": "p", "KeyType": "HASH"}],
+        "AttributeDefinitions": [{"AttributeName": "p", "AttributeType": "S"}],
+        "BillingMode": "PAY_PER_REQUEST", "GlobalSecondaryIndexes": [index(1), index(2), index(3)],
+    });
+    call(&engine, Operation::CreateTable, wide).await.unwrap();
+    fill(&engine, "Wide", 100, 400_000).await;
+    let transaction = |items: std::ops::Range<usize>| {
+        let actions: Vec<_> = items.map(|p| json!({"Update": small_update("Wide", p)})).collect();
+        call(&engine, Operation::TransactWriteItems, json!({"TransactItems": actions}))
+    };
+    let refused = transaction(0..100).await.unwrap_err();
+    assert_eq!(refused.kind, api::ErrorKind::Validation);
+    assert!(
+        refused.message.starts_with("Transaction is too large: its items, with their rows"),
+        "{refused:?}"
+    );
+    assert!(refused.message.ends_with("one transaction can have 134217728. Divide it into several"));
+    assert!(!has_small_attribute(&engine, "Wide", 0).await, "nothing of it is written");
+    for half in [0..50, 50..100] {
+        transaction(half).await.unwrap();
+    }
+    assert!(has_small_attribute(&engine, "Wide", 99).await);
 }

@@ -100,7 +100,10 @@ impl Job for BackUp {
                 remove_files(&self.copies, arn).await;
             }
             let cleared = self.copies.catalog.clear(overlay).await;
-            copied.and(cleared)?;
+            let is_whole = copied.and_then(|is_whole| cleared.map(|()| is_whole))?;
+            if !is_whole {
+                return self.begin_again(&source).await;
+            }
         }
         holds::release(&self.copies, &source, arn).await?;
         if source.state == TableState::Deleting {
@@ -125,6 +128,18 @@ impl BackUp {
         self.copies.catalog.find(&table.namespace, &table.name).filter(|found| found.id == table.id)
     }
 
+    /// The table has not kept its log until the end of the copy. Nothing changes a table that is DELETING, so its last
+    /// backup can be made from then on; any other has missed its moment.
+    async fn begin_again(&self, source: &Arc<LiveTable>) -> Result<(), StoreError> {
+        match self.backup.kind {
+            BackupKind::User => self.fail(holds::NOT_HELD).await,
+            BackupKind::System => {
+                self.copies.hold_log_from(source, &self.backup.arn, self.backup.time_us).await?;
+                Err(StoreError::Unavailable(holds::NOT_HELD.to_owned()))
+            }
+        }
+    }
+
     /// The last step: a client that sees the backup AVAILABLE can delete the table, too.
     async fn make_available(&self) -> Result<(), StoreError> {
         let Backup { table, arn, .. } = &self.backup;
@@ -139,14 +154,17 @@ impl BackUp {
         failures::keep(&self.copies, &table.namespace, arn, &reason).await?;
         records::remove::<Backup>(&*self.copies.store, &table.namespace, arn).await?;
         remove_files(&self.copies, arn).await;
-        match self.source() {
-            Some(source) => holds::release(&self.copies, &source, arn).await,
-            None => Ok(()),
+        let Some(source) = self.source() else { return Ok(()) };
+        holds::release(&self.copies, &source, arn).await?;
+        if source.state == TableState::Deleting {
+            self.copies.state_change(&source).finish().await?;
         }
+        Ok(())
     }
 
-    /// Writes the files. The old images of items that change in the meantime are in `overlay`.
-    async fn copy(&self, source: &Arc<LiveTable>, overlay: Space) -> Result<(), StoreError> {
+    /// Writes the files. The old images of items that change in the meantime are in `overlay`. False if the table has
+    /// not kept its log: then some of them may be missing.
+    async fn copy(&self, source: &Arc<LiveTable>, overlay: Space) -> Result<bool, StoreError> {
         let Backup { table, arn, time_us, created_ms, .. } = &self.backup;
         let bucket = self.copies.backups_place().map_err(places::unavailable)?;
         // What a run that was killed has left would only take room.
@@ -176,13 +194,17 @@ impl BackUp {
                 writer.item(item.as_ref()).await.map_err(places::unavailable)?;
             }
         }
+        if !self.copies.is_held(source, arn).await? {
+            return Ok(false);
+        }
         let now_ms = self.copies.environment.now_ms();
         let completed = writer.finish(now_ms, size_bytes as u64).await.map_err(places::unavailable)?;
         let finish = move |backup: &mut Backup| {
             (backup.item_count, backup.size_bytes) = (item_count, size_bytes);
             backup.manifest = Some(completed.manifest_key.clone());
         };
-        records::change(&*self.copies.store, &table.namespace, arn, finish).await
+        records::change(&*self.copies.store, &table.namespace, arn, finish).await?;
+        Ok(true)
     }
 }
 

@@ -137,6 +137,7 @@ impl Job for ExportTable {
             (None, Some(source)) => match self.write(source).await {
                 Ok(written) => self.keep(written).await?,
                 Err(Failed::Store(error)) => return Err(error),
+                Err(Failed::NotHeld) => return self.fail("UNKNOWN", holds::NOT_HELD).await,
                 // There may be room later.
                 Err(Failed::Place(error @ PlaceError::NoRoom { .. })) => {
                     return Err(places::unavailable(error));
@@ -168,6 +169,8 @@ impl Job for ExportTable {
 enum Failed {
     Place(PlaceError),
     Store(StoreError),
+    /// The table has not kept its log until the end.
+    NotHeld,
 }
 
 impl From<PlaceError> for Failed {
@@ -197,6 +200,10 @@ impl ExportTable {
             None => self.write_items(source, scratch, &mut writer).await,
             Some(from_us) => self.write_changes(source, from_us, scratch, &mut writer).await,
         };
+        let written = match written {
+            Ok(size_bytes) => self.check_held(source).await.map(|()| size_bytes),
+            failed => failed,
+        };
         match written {
             Ok(size_bytes) => {
                 self.copies.catalog.clear(scratch).await?;
@@ -209,6 +216,13 @@ impl ExportTable {
                 writer.discard().await?;
                 Err(failed)
             }
+        }
+    }
+
+    async fn check_held(&self, source: &LiveTable) -> Result<(), Failed> {
+        match self.copies.is_held(source, &self.record.arn).await? {
+            true => Ok(()),
+            false => Err(Failed::NotHeld),
         }
     }
 

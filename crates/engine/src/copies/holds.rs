@@ -4,11 +4,14 @@
 //! that is being restored. If a request is cut off between the two, its hold is for nothing: the log would grow without
 //! end, and the table could never be deleted. So a hold that has no copy at two looks is given up, and a record is
 //! stored only while its hold is there.
+//!
+//! A record can be stored right between the second look and the end of its hold. The copy then runs while its log may be
+//! trimmed. So a copy is complete only if its hold is still there when it has read everything.
 
 use std::sync::Arc;
 
 use bytes::Bytes;
-use store::{StoreError, WriteSet};
+use store::{Consistency, StoreError, WriteSet};
 
 use crate::background::{Job, Starter};
 use crate::base::space;
@@ -18,6 +21,10 @@ use crate::copies::backup::Backup;
 use crate::copies::export::ExportRecord;
 use crate::copies::records::{self, Record};
 use crate::tables::catalog::{self, LiveTable};
+
+/// Why a copy failed whose hold was given up.
+pub const NOT_HELD: &str =
+    "the request took too long to begin, and the changes since its moment were not kept: try again";
 
 impl Copies {
     /// Keeps the log of a table from now on for a copy, and returns the moment of the copy: every change after
@@ -70,6 +77,15 @@ impl Copies {
             true => Ok(()),
             false => Err(StoreError::Unavailable("the copy took too long to begin: try again".to_owned())),
         }
+    }
+
+    /// Whether the table still keeps its log for a copy. A hold that was given up is not taken again while the copy runs:
+    /// if it is there at the end, the copy has read the whole log.
+    pub(crate) async fn is_held(&self, table: &LiveTable, target: &str) -> Result<bool, StoreError> {
+        let key = space::table_key(&table.namespace, &table.name);
+        let rows = self.store.get(&[key], Consistency::Latest).await?;
+        let stored = rows[0].as_deref().map(catalog::decode_table).transpose()?;
+        Ok(stored.is_some_and(|stored| stored.id == table.id && stored.is_held_for(target)))
     }
 
     /// Gives up the holds of a table that no copy needs.
@@ -136,6 +152,10 @@ impl Job for GiveUpHold {
         }
         tracing::warn!(table = table.full_name(), "the log was kept for {}, which is no copy", self.target);
         release(&self.copies, &table, &self.target).await?;
+        // Its record may have been stored since the look; from now on it can't be. The copy finds that its hold is gone.
+        if self.copies.is_hold_needed(&table, &self.target).await? {
+            return Ok(());
+        }
         // A table that is deleted waits for its last copy.
         match self.copies.catalog.successor(&table) {
             Some(table) if table.state == TableState::Deleting => {
@@ -145,3 +165,6 @@ impl Job for GiveUpHold {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

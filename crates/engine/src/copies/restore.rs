@@ -65,6 +65,9 @@ impl Job for RestoreTable {
         let copied = self.copy(&source, &target, overlay).await;
         let cleared = self.copies.catalog.clear(overlay).await;
         copied.and(cleared)?;
+        if !self.copies.is_held(&source, &target.arn()).await? {
+            return self.fail(holds::NOT_HELD).await;
+        }
         finish(&self.copies, &target).await?;
         holds::release(&self.copies, &source, &target.arn()).await?;
         walk::forget_progress(&*self.copies.store, &space::progress_key(target.space())).await

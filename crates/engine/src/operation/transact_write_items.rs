@@ -119,6 +119,12 @@ pub(super) async fn carry_out(
         TransactError::Conflicts(positions) => cancellation::of_conflicts(plans.len(), &positions),
         TransactError::InProgress => Error::transaction_in_progress(),
         TransactError::TokenReused => Error::idempotent_parameter_mismatch(),
+        // DynamoDB bounds what the request has, not what it makes. As there, a transaction that is too large is a
+        // ValidationException, which no SDK sends again: it would never be carried out.
+        TransactError::TooLarge { bytes, bytes_max } => Error::validation(format!(
+            "Transaction is too large: its items, with their rows in indexes and their change records, would take {bytes} \
+             bytes, and one transaction can have {bytes_max}. Divide it into several"
+        )),
         TransactError::Refused(results) => cancellation::of_results(results),
         TransactError::Failed(failure) => failure.into(),
     })

@@ -24,10 +24,19 @@ async fn what_is_not_a_call_is_not_found() {
         check(server, Post::new("not json").line(&line), 404, NOT_FOUND).await;
     }
     check(server, Post::new("{}").line("POST /garbage HTTP/1.1"), 404, NOT_FOUND).await;
-    check(server, Post::new("{}").without("Content-Type"), 404, NOT_FOUND).await;
     for content_type in ["text/plain", "application/x-amz-json-1.1", "application/jsonx", ""] {
         check(server, Post::new("not json").with("Content-Type", content_type), 404, NOT_FOUND).await;
     }
+}
+
+/// DynamoDB finds the protocol by the content type, and answers 404 for any that it does not speak, x-amz-json-1.1
+/// among them. Nothing that was seen of it says that it guesses one where none is named. Every SDK names one, and a
+/// request that a web page can send without asking first has none of ours: so to guess would open a door, for nobody.
+#[tokio::test]
+async fn a_call_without_a_content_type_is_not_found() {
+    let server = &Running::start().await;
+    check(server, Post::new("{}").without("Content-Type"), 404, NOT_FOUND).await;
+        .await;
 }
 
 #[tokio::test]
