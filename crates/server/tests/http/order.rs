@@ -36,7 +36,6 @@ async fn what_is_not_a_call_is_not_found() {
 async fn a_call_without_a_content_type_is_not_found() {
     let server = &Running::start().await;
     check(server, Post::new("{}").without("Content-Type"), 404, NOT_FOUND).await;
-        .await;
 }
 
 #[tokio::test]
