@@ -14,7 +14,7 @@ pub struct Spread {
 }
 
 /// Spreads the items of one key over that many shards. If what tells them apart has fewer values than that, the writer
-/// draws a shard where nobody asks for a single item, and the values decide how many shards there are elsewhere. `None`
+/// draws a shard where no pattern asks for a single item, and the values decide how many shards there are elsewhere. `None`
 /// if nothing spreads them.
 pub fn shard(subject: &Subject<'_>, place: Place<'_>, wanted: u64) -> Option<Spread> {
     let name = differing(place)?;
@@ -27,7 +27,7 @@ pub fn shard(subject: &Subject<'_>, place: Place<'_>, wanted: u64) -> Option<Spr
     (count > 1).then_some(Spread { field, count })
 }
 
-/// Whether a shard that the writer draws is found again: in an index that nobody asks for a single item.
+/// Whether a shard that the writer draws is found again: in an index that no pattern asks for a single item.
 fn may_draw(subject: &Subject<'_>, place: Place<'_>) -> bool {
     let gets = |index| {
         let here =

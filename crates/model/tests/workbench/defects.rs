@@ -212,7 +212,7 @@ fn there_are_no_more_shards_than_values() {
     nothing(&followed(REGIONS, index, "R#{region}"), &[31]);
 }
 
-/// Nobody asks the index for one item, so the writer may draw the shard.
+/// No pattern asks the index for one item, so the writer may draw the shard.
 #[test]
 fn an_index_whose_items_differ_in_little_gets_a_shard_that_is_drawn() {
     let few = REGIONS.replace("status: { distinct: 12 }", "status: { distinct: 3 }");
