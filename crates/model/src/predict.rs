@@ -7,6 +7,7 @@
 
 pub mod found;
 pub mod item;
+mod leaving;
 pub mod typical;
 
 use std::collections::BTreeMap;

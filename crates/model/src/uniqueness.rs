@@ -3,19 +3,29 @@
 
 use std::collections::BTreeSet;
 
-use crate::model::{Attribute, Entity, EntityId, Grouping, WriteVerb};
+use crate::model::{Attribute, Entity, EntityId, Grouping, Write, WriteVerb};
+use crate::predicate::Operator;
 use crate::predict::found::identity;
 use crate::{Model, Span};
+
+/// Whether a write stores an item only if there is none with its key: `create`, or `put` with `if: not exists`.
+pub fn creates(model: &Model, write: &Write) -> bool {
+    let table = model.table_of(model.entity(write.entity.value));
+    let is_key = |name: &str| table.key.as_ref().is_some_and(|key| key.names(name));
+    let is_of_item = |name: &str| name.is_empty() || is_key(name);
+    let mut terms = write.condition.iter().flat_map(|condition| &condition.terms);
+    let if_new = terms.any(|term| term.operator == Operator::NotExists && is_of_item(&term.attribute.value));
+    write.verb == WriteVerb::Create || (write.verb == WriteVerb::Put && if_new)
+}
 
 /// Whether `create` relies on the table's key to keep out a second item with the same `id`.
 pub fn relies_on_key(model: &Model, id: EntityId) -> bool {
     let entity = model.entity(id);
     let writes = || model.patterns.iter().flat_map(|pattern| pattern.writes());
-    let mut creates =
-        writes().filter(|(_, write)| write.entity.value == id && write.verb == WriteVerb::Create);
+    let mut created = writes().filter(|(_, write)| write.entity.value == id && creates(model, write));
     let ids = || entity.identity.iter().filter_map(|name| entity.attribute(name));
     !entity.identity.is_empty()
-        && creates.next().is_some()
+        && created.next().is_some()
         && !ids().any(|attribute| is_generated(model, id, attribute))
 }
 
@@ -34,8 +44,8 @@ pub struct Guard<'m> {
 pub fn guards(model: &Model) -> Vec<Guard<'_>> {
     let mut guards: Vec<Guard<'_>> = Vec::new();
     for pattern in model.patterns.iter().filter(|pattern| pattern.grouping == Grouping::Transaction) {
-        let created = || pattern.writes().filter(|(_, write)| write.verb == WriteVerb::Create);
-        let created: Vec<EntityId> = created().map(|(_, write)| write.entity.value).collect();
+        let created = pattern.writes().filter(|(_, write)| creates(model, write));
+        let created: Vec<EntityId> = created.map(|(_, write)| write.entity.value).collect();
         for guarded in &created {
             for by in created.iter().filter(|by| *by != guarded) {
                 let known = guards.iter().any(|one| one.guarded == *guarded && one.by == *by);

@@ -12,7 +12,7 @@
 //!
 //! | question | file |
 //! |---|---|
-//! | does a pattern do what the model says? | `prove.rs`, then `read.rs` and `write.rs`; `adversary.rs` tries to break it (items with extreme values, and such as have expired), `extreme.rs` shows hot keys and items of one moment, `literal.rs` sends the request that the file has itself, `literal_write.rs` looks at what such a write leaves behind, `crowd.rs` has as many items as the file declares |
+//! | does a pattern do what the model says? | `prove.rs`, then `read.rs` and `write.rs`; `adversary.rs` tries to break it (items with extreme values, and such as have expired), `extreme.rs` shows hot keys and items of one moment, `literal.rs` sends the request that the file has itself, `literal_write.rs` looks at what such a write leaves behind and `literal_condition.rs` at what its condition accepts, `crowd.rs` has as many items as the file declares |
 //! | what do rules and proofs miss? | `proof/tests/proofs/mutants.rs` breaks the examples one place at a time |
 //! | where do proofs run? | on an `endpoint.rs`, JSON in and JSON out, in memory or behind an address; `database.rs` keeps exactly the data that is asked for in it |
 //! | how does a model get onto a database? | `apply/state.rs` looks, `apply/change.rs` decides, `apply/carry_out.rs` does; `survey.rs` is the way back |
@@ -31,6 +31,7 @@ mod extreme;
 mod fault;
 mod group_read;
 mod literal;
+mod literal_condition;
 mod literal_write;
 mod measured;
 pub mod migrate;

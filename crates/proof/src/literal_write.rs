@@ -2,14 +2,16 @@
 //! attributes, and its key in every index.
 //!
 //! The items that the request names are made from its keys and are as the pattern's conditions want them. The
-//! request's own condition is relaxed for that, because it may be about values that only the application knows; that
-//! it has one where the pattern does is checked apart.
+//! request's own condition is relaxed for that, because it may be about values that only the application knows. What
+//! the condition accepts and refuses is tried in `literal_condition.rs`.
 
-use api::{Error, Request, TransactWriteItem, WriteRequest};
-use item::{Item, Value};
+use std::collections::BTreeMap;
+
+use api::{Error, Input, Request, TransactWriteItem, TransactWriteItemsInput, WriteRequest};
+use item::{Item, Value, ValueBuf};
 use model::Model;
 use model::index_keys::Touched as Changes;
-use model::model::{Entity, EntityId, Pattern, Write, WriteVerb};
+use model::model::{Entity, EntityId, Grouping, Pattern, Write, WriteVerb};
 use model::plan::{Plan, after_value, changed};
 use model::predict::item::Values;
 use model::request::Touch;
@@ -20,7 +22,8 @@ use model::template::{Form, Template, plain_text};
 
 use crate::database::{Database, values};
 use crate::fault::Fault;
-use crate::literal::{is_condition, send};
+use crate::literal::send;
+use crate::literal_condition;
 use crate::trial::name_of;
 use crate::write::stored;
 
@@ -28,20 +31,36 @@ use crate::write::stored;
 const ALWAYS: &str = "attribute_not_exists(lodestoneAlways)";
 
 /// One item that a request writes.
-struct Element {
+pub struct Element {
     table: String,
     /// The verbs of patterns that it can be.
     verbs: &'static [WriteVerb],
     /// The whole item, or its key.
     values: Values,
-    has_condition: bool,
+    condition: Option<String>,
+    /// The values that its expressions use.
+    pub operands: Vec<Value>,
+    /// The same write as a request of its own.
+    pub alone: Request,
 }
 
 const PUT: &[WriteVerb] = &[WriteVerb::Create, WriteVerb::Put];
 
 impl Element {
-    fn of(table: &str, verbs: &'static [WriteVerb], item: &Item, condition: Option<&String>) -> Element {
-        Element { table: table.to_owned(), verbs, values: values(item), has_condition: condition.is_some() }
+    fn of(table: &str, verbs: &'static [WriteVerb], item: &Item, alone: Request) -> Element {
+        let (table, values) = (table.to_owned(), values(item));
+        Element { table, verbs, values, condition: None, operands: Vec::new(), alone }
+    }
+
+    fn guarded(
+        mut self,
+        condition: Option<&String>,
+        operands: Option<&BTreeMap<String, ValueBuf>>,
+    ) -> Element {
+        self.condition = condition.cloned();
+        let operands = operands.into_iter().flat_map(BTreeMap::values);
+        self.operands = operands.map(|operand| Value::from(operand.as_ref())).collect();
+        self
     }
 }
 
@@ -75,17 +94,23 @@ pub async fn faults(
     }
     faults
         .extend(touched.iter().zip(&elements).filter_map(|(one, element)| unguarded(pattern, one, element)));
-    faults.extend(overwritten(model, request.clone(), data, &touched).await?);
     faults.extend(effects(model, request, data, &touched).await?);
+    // What lacks a condition is reported above; a `create` without one overwrites, too.
+    let creates =
+        |one: &Touched<'_>| one.touch.write.verb == WriteVerb::Create && pattern.grouping != Grouping::Batch;
+    let tried = touched.iter().zip(&elements);
+    for (one, element) in tried.filter(|(one, element)| element.condition.is_some() || creates(one)) {
+        faults.extend(literal_condition::faults(model, one, element).await?);
+    }
     Ok(faults)
 }
 
 /// An item of the request, and what the pattern does to it.
-struct Touched<'m> {
-    touch: Touch<'m>,
-    key: Values,
+pub struct Touched<'m> {
+    pub touch: Touch<'m>,
+    pub key: Values,
     /// The attributes that the key tells.
-    key_values: Values,
+    pub key_values: Values,
 }
 
 fn touch<'m>(
@@ -152,35 +177,9 @@ fn unguarded(pattern: &Pattern, one: &Touched<'_>, element: &Element) -> Option<
         (None, None) if write.verb == WriteVerb::Create => "`create`".to_owned(),
         (None, None) => return None,
     };
-    let can = pattern.grouping != model::model::Grouping::Batch;
-    (can && !element.has_condition)
+    let can = pattern.grouping != Grouping::Batch;
+    (can && element.condition.is_none())
         .then(|| Fault::Request(format!("has no condition, and the pattern says {means}")))
-}
-
-/// A `create` must be refused if there is such an item.
-async fn overwritten(
-    model: &Model,
-    request: Request,
-    data: &[SampleItem],
-    touched: &[Touched<'_>],
-) -> Result<Option<Fault>, Fault> {
-    let created: Vec<&Touched<'_>> =
-        touched.iter().filter(|one| one.touch.write.verb == WriteVerb::Create).collect();
-    let is_batch = matches!(request, Request::BatchWriteItem(_));
-    if created.is_empty() || is_batch {
-        return Ok(None);
-    }
-    let there = created.iter().filter_map(|one| Some((one, with_key(one, one.touch.new.clone()?))));
-    let there = there.map(|(one, values)| sample(one, values));
-    let database = Database::with(model, &beside(model, data, touched, there.collect())).await?;
-    Ok(match send(&database, request).await {
-        Err(error) if is_condition(&error) => None,
-        Err(error) => Some(error.into()),
-        Ok(_) => {
-            let name = name_of(model, created[0].touch.table, &created[0].key);
-            Some(Fault::Request(format!("overwrites {name}, and the pattern says `create`")))
-        }
-    })
 }
 
 /// Sends the request to what the pattern expects to be there, and compares.
@@ -206,12 +205,14 @@ async fn effects(
     Ok(faults)
 }
 
-fn with_key(one: &Touched<'_>, mut values: Values) -> Values {
+/// The item with the key that the request names.
+pub fn with_key(one: &Touched<'_>, mut values: Values) -> Values {
     values.extend(one.key.clone());
     values
 }
 
-fn sample(one: &Touched<'_>, values: Values) -> SampleItem {
+/// An item of the entity that is written.
+pub fn sample(one: &Touched<'_>, values: Values) -> SampleItem {
     let (table, entity) = (one.touch.table, Some(one.touch.entity));
     SampleItem { table, entity, name: None, values, parent: None }
 }
@@ -337,55 +338,65 @@ fn shown(element: &Element) -> String {
 }
 
 fn elements(request: &Request) -> Vec<Element> {
+    let alone = request.clone();
     match request {
         Request::PutItem(input) => {
-            vec![Element::of(&input.table_name, PUT, &input.item, input.condition_expression.as_ref())]
+            let element = Element::of(&input.table_name, PUT, &input.item, alone);
+            let operands = input.expression_attribute_values.as_ref();
+            vec![element.guarded(input.condition_expression.as_ref(), operands)]
         }
-        Request::UpdateItem(input) => vec![Element::of(
-            &input.table_name,
-            &[WriteVerb::Update],
-            &input.key,
-            input.condition_expression.as_ref(),
-        )],
-        Request::DeleteItem(input) => vec![Element::of(
-            &input.table_name,
-            &[WriteVerb::Delete],
-            &input.key,
-            input.condition_expression.as_ref(),
-        )],
+        Request::UpdateItem(input) => {
+            let element = Element::of(&input.table_name, &[WriteVerb::Update], &input.key, alone);
+            let operands = input.expression_attribute_values.as_ref();
+            vec![element.guarded(input.condition_expression.as_ref(), operands)]
+        }
+        Request::DeleteItem(input) => {
+            let element = Element::of(&input.table_name, &[WriteVerb::Delete], &input.key, alone);
+            let operands = input.expression_attribute_values.as_ref();
+            vec![element.guarded(input.condition_expression.as_ref(), operands)]
+        }
         Request::TransactWriteItems(input) => input.transact_items.iter().flat_map(of_transaction).collect(),
         Request::BatchWriteItem(input) => {
             let tables = input.request_items.iter();
-            tables.flat_map(|(table, writes)| writes.iter().filter_map(|one| of_batch(table, one))).collect()
+            let element = |table: &String, one: &WriteRequest| of_batch(table, one, &alone);
+            tables
+                .flat_map(|(table, writes)| writes.iter().filter_map(move |one| element(table, one)))
+                .collect()
         }
         _ => Vec::new(),
     }
 }
 
 fn of_transaction(one: &TransactWriteItem) -> Vec<Element> {
-    let put = one
-        .put
-        .as_ref()
-        .map(|put| Element::of(&put.table_name, PUT, &put.item, put.condition_expression.as_ref()));
+    // Without a token: the same transaction is sent several times.
+    let transact_items = vec![one.clone()];
+    let alone = TransactWriteItemsInput { transact_items, ..TransactWriteItemsInput::default() };
+    let alone = alone.into_request();
+    let put = one.put.as_ref().map(|put| {
+        let element = Element::of(&put.table_name, PUT, &put.item, alone.clone());
+        element.guarded(put.condition_expression.as_ref(), put.expression_attribute_values.as_ref())
+    });
     let update = one.update.as_ref().map(|update| {
-        let condition = update.condition_expression.as_ref();
-        Element::of(&update.table_name, &[WriteVerb::Update], &update.key, condition)
+        let element = Element::of(&update.table_name, &[WriteVerb::Update], &update.key, alone.clone());
+        element.guarded(update.condition_expression.as_ref(), update.expression_attribute_values.as_ref())
     });
     let delete = one.delete.as_ref().map(|delete| {
-        let condition = delete.condition_expression.as_ref();
-        Element::of(&delete.table_name, &[WriteVerb::Delete], &delete.key, condition)
+        let element = Element::of(&delete.table_name, &[WriteVerb::Delete], &delete.key, alone.clone());
+        element.guarded(delete.condition_expression.as_ref(), delete.expression_attribute_values.as_ref())
     });
     let check = one.condition_check.as_ref().map(|check| {
-        let condition = Some(&check.condition_expression);
-        Element::of(&check.table_name, &[WriteVerb::Check], &check.key, condition)
+        let element = Element::of(&check.table_name, &[WriteVerb::Check], &check.key, alone.clone());
+        element.guarded(Some(&check.condition_expression), check.expression_attribute_values.as_ref())
     });
     [put, update, delete, check].into_iter().flatten().collect()
 }
 
-fn of_batch(table: &str, one: &WriteRequest) -> Option<Element> {
-    let put = one.put_request.as_ref().map(|put| Element::of(table, PUT, &put.item, None));
-    let delete =
-        one.delete_request.as_ref().map(|delete| Element::of(table, &[WriteVerb::Delete], &delete.key, None));
+fn of_batch(table: &str, one: &WriteRequest, alone: &Request) -> Option<Element> {
+    let put = one.put_request.as_ref().map(|put| Element::of(table, PUT, &put.item, alone.clone()));
+    let delete = one
+        .delete_request
+        .as_ref()
+        .map(|delete| Element::of(table, &[WriteVerb::Delete], &delete.key, alone.clone()));
     put.or(delete)
 }
 

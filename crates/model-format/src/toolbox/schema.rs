@@ -37,11 +37,20 @@ pub struct Attribute {
 }
 
 impl Program<'_> {
-    /// The value of a constant, if this is its name; else the value itself.
+    /// The value of a constant or of its member (`EntityNames.Order`), if this is its name; else the value itself.
     pub fn resolved(&self, value: &Value) -> Value {
         let constant = as_code(value).and_then(|name| self.constants.get(name));
         let text = constant.and_then(|text| string(text));
-        text.map_or_else(|| value.clone(), Value::from)
+        let member = || as_code(value).and_then(|name| self.member(name));
+        text.map(Value::from).or_else(member).unwrap_or_else(|| value.clone())
+    }
+
+    fn member(&self, name: &str) -> Option<Value> {
+        let (object, member) = name.split_once('.')?;
+        let literal = self.constants.get(object)?.trim();
+        let literal = literal.strip_suffix("as const").unwrap_or(literal);
+        let members = crate::javascript::parse(literal).ok()?;
+        members.get(member).filter(|found| found.is_string()).cloned()
     }
 
     /// The steps of a chain, from its beginning: a constant is replaced by its own chain.
@@ -50,7 +59,7 @@ impl Program<'_> {
         for _ in 0..DEPTH_MAX {
             let first = steps.first()?;
             let Some(constant) = self.constants.get(&first.name).filter(|_| first.arguments.is_none()) else {
-                return Some(steps);
+                return Some(unprefixed(steps));
             };
             let mut whole = chain(constant.split(" as const").next().unwrap_or(constant))?;
             whole.extend(steps.drain(1..));
@@ -120,9 +129,28 @@ impl Program<'_> {
     }
 }
 
+/// The functions that make a schema.
+const MAKERS: [&str; 15] = [
+    "item", "schema", "map", "string", "number", "boolean", "binary", "set", "list", "tuple", "record",
+    "any", "anyOf", "nul", "null",
+];
+
+/// `s.string()` is `string()`: the library exports its functions under one name, too.
+fn unprefixed(mut steps: Vec<Step>) -> Vec<Step> {
+    let is_prefix = matches!(
+        steps.as_slice(),
+        [first, second, ..] if first.arguments.is_none() && second.arguments.is_some()
+            && MAKERS.contains(&second.name.as_str())
+    );
+    if is_prefix {
+        steps.remove(0);
+    }
+    steps
+}
+
 fn attribute(name: &str, steps: &[Step]) -> Option<Attribute> {
     let (first, rest) = steps.split_first()?;
-    let inner = first.first().and_then(as_code).and_then(chain);
+    let inner = first.first().and_then(as_code).and_then(chain).map(unprefixed);
     let inner = inner.and_then(|steps| Some(steps.first()?.name.clone()));
     let kind = match first.name.as_str() {
         "string" => "string",

@@ -19,6 +19,7 @@ mod skill;
 mod support;
 mod table_contents;
 mod terraform;
+mod toolbox;
 
 #[test]
 fn every_format_is_in_the_documentation() {

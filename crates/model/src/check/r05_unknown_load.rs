@@ -20,25 +20,45 @@ fn check(subject: &Subject<'_>) -> Vec<Diagnostic> {
     if subject.model.patterns.is_empty() {
         return vec![no_patterns(subject)];
     }
-    let without_rate = subject.patterns().filter_map(|(pattern, _)| without_rate(pattern));
+    let rates: Vec<Diagnostic> =
+        subject.patterns().filter_map(|(pattern, _)| without_rate(pattern)).collect();
+    let rates = if has_no_rate(subject) { vec![no_rates(subject, rates)] } else { rates };
     let unbounded = subject.reads().filter_map(|one| without_result(subject, one));
     let entities = subject.model.entity_ids().filter_map(|id| entity(subject, id));
-    let found = without_rate.chain(unbounded).chain(entities).collect();
+    let found = rates.into_iter().chain(unbounded).chain(entities).collect();
     if says_nothing(subject) { vec![in_one(subject, found)] } else { found }
 }
 
-/// Whether no pattern has a rate and no entity a count or size, as in a file that was imported.
-fn says_nothing(subject: &Subject<'_>) -> bool {
+/// Whether no pattern has a rate, as in a file that was imported.
+fn has_no_rate(subject: &Subject<'_>) -> bool {
     const PATTERNS_LEAST: usize = 3;
     let patterns: Vec<&Pattern> = subject.patterns().map(|(pattern, _)| pattern).collect();
-    patterns.len() >= PATTERNS_LEAST
-        && patterns.iter().all(|pattern| pattern.rate.is_none())
+    patterns.len() >= PATTERNS_LEAST && patterns.iter().all(|pattern| pattern.rate.is_none())
+}
+
+/// Whether in addition no entity has a count or size.
+fn says_nothing(subject: &Subject<'_>) -> bool {
+    has_no_rate(subject)
         && subject.model.entities.iter().all(|entity| entity.count.is_none() && entity.size.is_none())
+}
+
+/// The first of these are named in a finding about all of them.
+const SHOWN: usize = 3;
+
+/// No pattern has a rate: said once.
+fn no_rates(subject: &Subject<'_>, found: Vec<Diagnostic>) -> Diagnostic {
+    let one = Diagnostic::error(
+        subject.model.name.span,
+        format!("nothing says how often {} patterns happen", found.len()),
+    )
+    .label("no `rate` in the whole file")
+    .why("cost and heat are rates times units: a guess is better than nothing, and can be corrected")
+    .help("begin with the busiest: `rate: 50/s`, or `rate: { average: 50/s, peak: 400/s }`");
+    found.into_iter().take(SHOWN).fold(one, |one, each| one.related(each.span, each.message))
 }
 
 /// The same for everything is said once.
 fn in_one(subject: &Subject<'_>, found: Vec<Diagnostic>) -> Diagnostic {
-    const SHOWN: usize = 3;
     let (patterns, entities) = (subject.patterns().count(), subject.model.entities.len());
     let one = Diagnostic::error(
         subject.model.name.span,

@@ -1,6 +1,6 @@
 //! R6: a partition key with few values.
 
-use super::spread::differing;
+use super::spread::{SHARDS, shard};
 use super::{PatternRead, Rule, Subject};
 use crate::Diagnostic;
 use crate::diagnostic::{Level, RuleId};
@@ -54,8 +54,11 @@ fn finding(subject: &Subject<'_>, place: Place<'_>) -> Option<Diagnostic> {
 fn help(subject: &Subject<'_>, place: Place<'_>, template: &Template) -> String {
     let known = known_to_readers(subject, place)
         .map(|name| format!("add what readers know in addition, as in `{template}#{{{name}}}`"));
-    let spread = differing(place).map(|name| {
-        format!("spread it over shards that readers ask one by one (`fan-out: allowed`): `{template}#{{shard({name}, 10)}}`")
+    let spread = shard(subject, place, SHARDS).map(|spread| {
+        format!(
+            "spread it over shards that readers ask one by one (`fan-out: allowed`): `{template}#{{{}}}`",
+            spread.field
+        )
     });
     let ways: Vec<String> = known.into_iter().chain(spread).collect();
     match ways.is_empty() {

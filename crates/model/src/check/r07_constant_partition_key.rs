@@ -1,6 +1,6 @@
 //! R7: one partition key for everything.
 
-use super::spread::differing;
+use super::spread::{SHARDS, shard};
 use super::{Rule, Subject};
 use crate::Diagnostic;
 use crate::diagnostic::{Level, RuleId};
@@ -55,7 +55,7 @@ fn finding(subject: &Subject<'_>, place: Place<'_>) -> Diagnostic {
 fn help(subject: &Subject<'_>, place: Place<'_>, template: &Template) -> String {
     let example = |field: Option<String>| field.map(|field| format!(", as in `{template}#{{{field}}}`"));
     let known = example(known(subject, place)).unwrap_or_default();
-    let spread = example(differing(place).map(|name| format!("shard({name}, 10)"))).unwrap_or_default();
+    let spread = example(shard(subject, place, SHARDS).map(|spread| spread.field)).unwrap_or_default();
     format!("put what readers know into the key{known}; or spread it over shards{spread}")
 }
 

@@ -1,7 +1,7 @@
 //! R8: a partition key that is the current day or hour.
 
 use super::r06_low_cardinality_partition_key::values_of;
-use super::spread::differing;
+use super::spread::{SHARDS, shard};
 use super::{Rule, Subject};
 use crate::Diagnostic;
 use crate::diagnostic::{Level, RuleId};
@@ -40,6 +40,8 @@ fn finding(subject: &Subject<'_>, place: Place<'_>) -> Option<Diagnostic> {
     let (_, template) =
         partition.iter().find(|(_, template)| template.fields().any(|field| field == *time))?;
     let entity = &place.entity.name.value;
+    let field =
+        shard(subject, place, SHARDS).map_or_else(|| format!("random({SHARDS})"), |spread| spread.field);
     let message = format!("all new `{entity}` items in {} have the same partition key", place.name());
     Some(
         Diagnostic::error(time.span, message)
@@ -49,9 +51,8 @@ fn finding(subject: &Subject<'_>, place: Place<'_>) -> Option<Diagnostic> {
                  second; those of yesterday are idle",
             )
             .help(format!(
-                "put who or what it is about before the time, or spread it: `{template}#{{shard({}, 10)}}`, \
-                 and read ten keys",
-                differing(place).unwrap_or("id")
+                "put who or what it is about before the time, or spread it: `{template}#{{{field}}}`, \
+                 and read all of its keys"
             )),
     )
 }

@@ -1,7 +1,7 @@
 //! R11: one partition key gets more load than a partition sustains.
 
 use super::figures::count;
-use super::spread::differing;
+use super::spread::{differing, shard, values};
 use super::{Rule, Subject};
 use crate::diagnostic::{Level, RuleId};
 use crate::facts::Facts;
@@ -75,7 +75,7 @@ fn remedy(
     let is_priced = is_priced(subject, key);
     let describe = |cure: &&Cure| {
         let way = match cure.way {
-            CureWay::Shards { count } => spread(place, template, key.shards, count),
+            CureWay::Shards { count } => spread(subject, place, template, key.shards, count),
             _ => cure.way.describe(),
         };
         if is_priced { format!("{way}{}", cure.price()) } else { way }
@@ -96,12 +96,21 @@ fn remedy(
     }
 }
 
-fn spread(place: Place<'_>, template: &Template, shards: u64, needed: u64) -> String {
+fn spread(subject: &Subject<'_>, place: Place<'_>, template: &Template, shards: u64, needed: u64) -> String {
     match (own_id(place), shards) {
         (_, shards) if shards > 1 => format!("spread it over {needed} keys instead of {shards}"),
-        (Some(id), _) => format!(
-            "spread it over {needed} keys: `{template}#{{shard({id}, {needed})}}`, and read all of them"
-        ),
+        (Some(id), _) => match shard(subject, place, needed).filter(|spread| spread.count == needed) {
+            Some(spread) => {
+                format!(
+                    "spread it over {needed} keys: `{template}#{{{}}}`, and read all of them",
+                    spread.field
+                )
+            }
+            None => format!(
+                "spread it over {needed} keys by what has as many values: `{id}` has {}",
+                count(values(place, id))
+            ),
+        },
         (None, _) => format!(
             "it is one item: keep {needed} of it, as in `{template}#{{random({needed})}}`, and add them up"
         ),

@@ -3,9 +3,9 @@
 use super::{Rule, Subject};
 use crate::Diagnostic;
 use crate::diagnostic::{Level, RuleId, listed};
-use crate::model::{EntityId, WriteVerb};
+use crate::model::EntityId;
 use crate::template::Field;
-use crate::uniqueness::{determined, relies_on_key};
+use crate::uniqueness::{creates, determined, relies_on_key};
 
 pub const RULE: Rule = Rule {
     id: RuleId(50),
@@ -35,12 +35,12 @@ fn beyond(subject: &Subject<'_>, id: EntityId) -> Option<Diagnostic> {
     let mut found = Diagnostic::error(first.span, message)
         .label(format!("{what} is not part of the `id`"))
         .related(entity.identity[0].span, "identifies an item")
-        .why("`create` fails if there is an item with the same key: with another value here the key is another, and both are stored")
+        .why("`create`, as `put` with `if: not exists`, fails if there is an item with the same key: with another value here the key is another, and both are stored")
         .help(format!(
             "make the key of {} alone, and serve the order by an index; or create a second item with that key in the same transaction",
             listed(&names)
         ));
-    let create = subject.writes().find(|one| one.plan.entity == id && one.write.verb == WriteVerb::Create);
+    let create = subject.writes().find(|one| one.plan.entity == id && creates(subject.model, one.write));
     if let Some(create) = create {
         found = found.related(create.action.span, "succeeds for both");
     }

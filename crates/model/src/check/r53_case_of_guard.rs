@@ -25,15 +25,26 @@ fn differing(subject: &Subject<'_>, guard: &Guard<'_>) -> Vec<Diagnostic> {
     let fields = by.key_templates().flat_map(|template| template.fields());
     let keys: Vec<&Field> = fields.filter(|field| folds(field).is_some()).collect();
     let places = subject.model.places_of(guard.guarded).into_iter().filter(|place| place.index.is_some());
-    let looked_up = places.flat_map(|place| fields_of(place).into_iter().map(move |field| (place, field)));
+    let looked_up =
+        places.flat_map(|place| fields_of(subject, place).into_iter().map(move |field| (place, field)));
     let looked_up: Vec<_> = looked_up.collect();
     keys.iter()
         .flat_map(|key| looked_up.iter().filter_map(|(place, field)| finding(*place, field, key)))
         .collect()
 }
 
-fn fields_of(place: Place<'_>) -> Vec<&Field> {
-    place.partition().into_iter().flat_map(|(_, template)| template.fields()).collect()
+/// What items are looked up by: the partition key, and what a reader knows of the sort key.
+fn fields_of<'m>(subject: &Subject<'m>, place: Place<'m>) -> Vec<&'m Field> {
+    let known: Vec<&str> = subject
+        .reads()
+        .filter(|one| one.plan.table == place.table_id && one.plan.index == place.index_id())
+        .filter(|one| one.plan.entities.contains(&place.entity_id))
+        .flat_map(|one| one.known())
+        .collect();
+    let partition = place.partition().into_iter().flat_map(|(_, template)| template.fields());
+    let sort = place.sort().into_iter().flat_map(|(_, template)| template.fields());
+    let sort = sort.filter(|field| field.attribute().is_some_and(|name| known.contains(&name)));
+    partition.chain(sort).collect()
 }
 
 /// The attribute that a field holds, and whether in lower case.

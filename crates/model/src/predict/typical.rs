@@ -6,6 +6,7 @@ use capacity::{ReadMode, read_units, scan_units};
 
 use super::found::examined;
 use super::item::{Values, size_bytes};
+use super::leaving::deleted_share;
 use super::{RowChange, TRANSACTION_FACTOR, Units, item, partitions};
 use crate::Model;
 use crate::model::{
@@ -281,7 +282,12 @@ impl Forecast<'_> {
         let moves = write.verb != WriteVerb::Update || plan::changed(write).any(depends);
         // An update that takes items out of the index is sent for items that are in it, however few those are at a time.
         let leaves = write.verb == WriteVerb::Update && moves && effect.after == Membership::Out;
-        let outcomes = outcomes(effect, if leaves { 1.0 } else { share }, moves);
+        let in_index = match write.verb {
+            _ if leaves => 1.0,
+            WriteVerb::Delete => deleted_share(self.model, plan.entity, effect.index, share).unwrap_or(share),
+            _ => share,
+        };
+        let outcomes = outcomes(effect, in_index, moves);
         // A put that replaces an item may change its index key; typically there is no item to replace.
         let replaces = write.verb == WriteVerb::Put && self.assumption == Assumption::Worst;
         let key_changes =

@@ -345,6 +345,18 @@ fn fulfil(entity: &Entity, term: &Term, values: &mut Values, given: &mut Given) 
     values.extend(value.map(|value| (name.clone(), value)));
 }
 
+/// The item with another value of an attribute, or without the attribute. What an item has only together with it
+/// comes and goes with it, and keys are rendered again.
+pub fn altered(model: &Model, item: &SampleItem, name: &str, value: Option<Value>) -> SampleItem {
+    let mut values = item.values.clone();
+    values.remove(name);
+    values.extend(value.map(|value| (name.to_owned(), value)));
+    if let Some(id) = item.entity {
+        accompany(model.entity(id), name, &mut values);
+    }
+    with(model, &SampleItem { values, ..item.clone() }, [], 0)
+}
+
 /// Attributes that an item has only together with this one follow it.
 fn accompany(entity: &Entity, name: &str, values: &mut Values) {
     let others = entity.attributes.keys().filter(|other| *other != name && entity.has_together(name, other));
@@ -378,7 +390,8 @@ fn unshifted(operator: Operator, value: &Value) -> Value {
     }
 }
 
-fn moved(value: &Value, by: i64) -> Value {
+/// A little more or less than the value.
+pub fn moved(value: &Value, by: i64) -> Value {
     match value {
         Value::N(number) => {
             let step = Number::parse(&by.to_string()).ok();

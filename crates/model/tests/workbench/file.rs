@@ -320,6 +320,21 @@ patterns:
     assert_eq!(model.entities[2].count.as_ref().unwrap().most(), 10_000.0);
 }
 
+/// As access patterns are often written on paper.
+#[test]
+fn words_for_rates_and_angle_brackets_in_keys_are_read() {
+    let on_paper = ORDERS.replace("rate: 800/s", "rate: High").replace("rate: 400/s", "rate: medium");
+    let on_paper = on_paper.replace("rate: 50/s", "rate: LOW").replace("ORDER#{orderId}", "ORDER#<orderId>");
+    let on_paper = on_paper.replace("CUST#{customerId}#{status}", "CUST#<customerId>#<status>");
+    let model = read(&on_paper);
+    let rates: Vec<f64> =
+        model.patterns[..3].iter().map(|one| one.rate.as_ref().unwrap().value.average).collect();
+    assert_eq!(rates, [100.0, 10.0, 1.0]);
+    assert_eq!(model.entities[2].key.as_ref().unwrap().partition.to_string(), "ORDER#{orderId}");
+    let entry = &model.entities[1].entries[0];
+    assert_eq!(entry.partition[0].to_string(), "CUST#{customerId}#{status}");
+}
+
 #[test]
 fn rules_are_set_and_allowed_with_a_reason() {
     let text = ORDERS.replace(

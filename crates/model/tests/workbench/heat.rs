@@ -76,6 +76,36 @@ fn leaving_a_sparse_index_is_counted_by_the_rate_of_the_write() {
     near(out.load, 1.2);
 }
 
+/// Events that leave the outbox by being deleted leave it as often as those that an update takes out.
+#[test]
+fn leaving_a_sparse_index_by_a_delete_is_counted_as_well() {
+    let deleted = OUTBOX.replace(
+        "published: { update: Event, by: eventId, remove: [pending]",
+        "published: { delete: Event, by: eventId",
+    );
+    let out = key(&heats(&deleted), "outbox/out", "OUT");
+    near(out.write.peak(), 1_200.0);
+    near(out.load, 1.2);
+    // Of 600 an update takes out 500; the last 100 are deleted.
+    let both = OUTBOX.replace(
+        "rate: 600/s }\n  published",
+        "rate: 600/s }\n  drop: { delete: Event, by: eventId, rate: 300/s }\n  published",
+    );
+    let both = both.replace("remove: [pending], rate: 600/s", "remove: [pending], rate: 500/s");
+    near(key(&heats(&both), "outbox/out", "OUT").write.peak(), 1_200.0);
+}
+
+/// Without a write that takes items out, as many of the deleted items are in the index as of the created ones.
+#[test]
+fn what_never_leaves_a_sparse_index_is_deleted_in_proportion() {
+    let deleted = OUTBOX.replace(
+        "published: { update: Event, by: eventId, remove: [pending]",
+        "published: { delete: Event, by: eventId",
+    );
+    let some = deleted.replace(", set: { pending: \"1\" }", "").replace("present: 0.01%", "present: 25%");
+    near(key(&heats(&some), "outbox/out", "OUT").write.peak(), 300.0);
+}
+
 const SALES: &str = r#"
 model: sales
 table: { name: sales, partition: PK, sort: SK }

@@ -2,6 +2,7 @@
 
 mod cost;
 mod cures;
+mod defects;
 mod design;
 mod documentation;
 mod editor;

@@ -73,9 +73,77 @@ fn patterns(seed: u64) -> String {
     text + "patterns:\n" + &asked
 }
 
+/// Parts of a whole: both in one query, in transactions and batches, and a name of the whole that is copied to its parts.
+fn family(seed: u64) -> String {
+    let mut chance = fastrand::Rng::with_seed(seed);
+    let parts = chance.u32(2..40);
+    let mut text = format!(
+        "model: family
+table: {{ name: family, pitr: true, deletion-protection: true, stream: new-and-old }}
+entities:
+  Whole:
+    id: wholeId
+    attributes: {{ wholeId: uuid, name: string, tally: {{ type: number, min: 0 }} }}
+    count: {}K
+    size: {} B
+  Part:
+    id: [wholeId, partId]
+    attributes: {{ partId: ulid, at: timestamp, owner: {{ distinct: {}K }}, state: {{ values: {{ OPEN: 5%, DONE: 95% }} }}, wholeName: {{ copy-of: Whole.name, sync: stream }} }}
+    count: {parts} per Whole
+    size: {} B
+patterns:
+",
+        chance.u32(10..900),
+        chance.u32(200..900),
+        chance.u32(5..50),
+        chance.u32(150..900)
+    );
+    let rate = |chance: &mut fastrand::Rng| format!("rate: {}/s", chance.u32(1..30));
+    let lines = [
+        format!("query: [Whole, Part], by: wholeId, returns: {}, {}", parts + 1, rate(&mut chance)),
+        format!("get: Whole, by: wholeId, {}", rate(&mut chance)),
+        format!("query: Part, by: wholeId, order: at desc, limit: 10, {}", rate(&mut chance)),
+        format!("query: Part, by: owner, where: state = OPEN, order: at, limit: 20, {}", rate(&mut chance)),
+        format!("transact: [create Whole, create Part × {}], {}", chance.u32(1..5), rate(&mut chance)),
+        format!(
+            "transact: [create Part, {{ update: Whole, by: wholeId, add: [tally], if: exists }}], {}",
+            rate(&mut chance)
+        ),
+        format!(
+            "update: Part, by: [wholeId, partId], set: {{ state: OPEN -> DONE }}, if: state = OPEN, knows: [owner, at], {}",
+            rate(&mut chance)
+        ),
+        format!(
+            "transact: [{{ check: Whole, by: wholeId, if: exists }}, create Part × 2], {}",
+            rate(&mut chance)
+        ),
+        format!(
+            "transact: [{{ get: Whole, by: wholeId }}, {{ get: Part, by: [wholeId, partId], times: 2 }}], {}",
+            rate(&mut chance)
+        ),
+        format!(
+            "batch: [{{ get: Whole, by: wholeId, times: {} }}], {}",
+            chance.u32(2..20),
+            rate(&mut chance)
+        ),
+        "update: Whole, by: wholeId, set: [name], if: exists, rate: 1/min".to_owned(),
+    ];
+    for (position, line) in lines.iter().enumerate() {
+        if position < 2 || chance.bool() {
+            writeln!(text, "  P{position}: {{ {line} }}").expect("a text");
+        }
+    }
+    text
+}
+
+/// One list in four is a family.
+fn list(seed: u64) -> String {
+    if seed % 4 == 3 { family(seed) } else { patterns(seed) }
+}
+
 /// What is wrong with the design of a list, if anything.
 fn complaint(seed: u64) -> Option<String> {
-    let text = patterns(seed);
+    let text = list(seed);
     let source = Source::new("list.yaml", text.clone());
     let reading = file::read(&source);
     let Some(model) = reading.model else {
