@@ -10,6 +10,7 @@ mod diff;
 mod endpoint;
 mod explain;
 mod export;
+mod gate;
 mod heat;
 mod import;
 mod init;
@@ -48,6 +49,7 @@ enum Command {
     Design(design::Design),
     Diff(diff::Diff),
     Explain(explain::Explain),
+    Gate(gate::Gate),
     Heat(heat::ModelHeat),
     Export(export::ExportModel),
     Import(import::ImportFile),
@@ -75,6 +77,7 @@ impl Model {
             Command::Design(design) => design.run(),
             Command::Diff(diff) => diff.run(),
             Command::Explain(explain) => explain.run(),
+            Command::Gate(gate) => gate.run(),
             Command::Heat(heat) => heat.run(),
             Command::Export(export) => export.run(),
             Command::Import(import) => import.run(),

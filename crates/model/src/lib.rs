@@ -42,6 +42,7 @@
 //! | how is a model made from something else than its file? | `draft.rs`: the sections of a file, checked like any other; `table_shape.rs` has tables as CreateTable takes them, `learn/table_contents.rs` reads an existing table |
 //! | which patterns are in given requests? | `learn.rs`: `learn/shape.rs` counts requests without their values (bounded; a server fills it, `lodestone/src/requests.rs`), `learn/pattern.rs` finds entity and attributes by the key templates; scored by `proof/tests/proofs/learn.rs`; for people, `docs/learn.md` |
 //! | what does a command do? | `lodestone/src/model/`, one file a command: arguments in, text or JSON out |
+//! | what does a change of a model make worse? | `gate.rs`: two snapshots, what differs (`gate/difference.rs`), and what of it fails (`gate/judge.rs`); for people, `docs/gate.md` |
 //! | how does a table get from one model to the next? | `migrate.rs`: what differs (`migrate/change.rs`), what that means for what is stored (`migrate/layout.rs`), the steps in order (`migrate/plan.rs`), their time and cost (`migrate/estimate.rs`); the `proof` crate plays it (`rehearse.rs`) and carries it out |
 
 pub mod cache;
@@ -56,6 +57,7 @@ pub mod dynamodb_json;
 pub mod editor;
 pub mod facts;
 pub mod file;
+pub mod gate;
 pub mod heat;
 pub mod index_keys;
 pub mod learn;

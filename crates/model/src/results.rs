@@ -10,8 +10,8 @@ use serde_json::{Map, Value, json};
 pub const VERSION: u64 = 1;
 
 /// The commands whose results have a schema.
-pub const COMMANDS: [&str; 13] = [
-    "check", "code", "cost", "design", "diff", "explain", "export", "heat", "import", "init", "plan",
+pub const COMMANDS: [&str; 14] = [
+    "check", "code", "cost", "design", "diff", "explain", "export", "gate", "heat", "import", "init", "plan",
     "prove", "simulate",
 ];
 
@@ -63,6 +63,7 @@ pub fn schema(command: &str) -> Option<Value> {
             ("text", text("The file")),
             ("notes", list(text("What the format can't hold"))),
         ],
+        "gate" => gate(),
         "heat" => vec![
             ("headroom", number("The share of a partition that a key may use")),
             ("heat", list(heat())),
@@ -183,6 +184,74 @@ fn cost() -> Members {
 fn bill() -> Value {
     let line = object(vec![("what", text("What is paid for")), ("amount", money("Dollars a month"))]);
     object(vec![("throughput", list(line.clone())), ("storage", list(line.clone())), ("other", list(line))])
+}
+
+fn gate() -> Members {
+    let failure = object(vec![
+        ("kind", json!({ "enum": ["new-finding", "not-proven", "max-cost", "max-heat", "no-migration"] })),
+        ("message", text("What is worse than before")),
+        ("rule", text_or_null("Of a new finding, as in R14")),
+        ("line", number("Of the later version, from 1")),
+    ]);
+    let gone = object(vec![
+        ("rule", text_or_null("As in R14")),
+        ("level", level()),
+        ("message", text("What was wrong")),
+    ]);
+    let findings =
+        object(vec![("new", list(finding())), ("gone", list(gone)), ("accepted", list(finding()))]);
+    let amount = object(vec![
+        ("what", text("What is paid for")),
+        ("was", number("Dollars a month")),
+        ("is", number("Dollars a month")),
+    ]);
+    let cost = object(vec![
+        ("was", money("Dollars a month; null without an earlier version")),
+        ("is", number("Dollars a month")),
+        ("complete", flag("Whether all prices are known")),
+        ("lines", list(amount)),
+    ]);
+    let code = object(vec![
+        ("language", text("As `model code` names it")),
+        ("lines_added", number("How many")),
+        ("lines_removed", number("How many")),
+        ("patterns", list(text("Whose code differs"))),
+    ]);
+    vec![
+        ("model", text("The model's name")),
+        ("file", text("The later version")),
+        ("passed", flag("Whether nothing is worse than allowed")),
+        ("failures", list(failure)),
+        ("alone", text_or_null("Why there is no earlier version, if there is none")),
+        ("proofs", object(vec![("changes", list(proof_change()))])),
+        ("findings", findings),
+        ("cost", cost),
+        ("heat", list(load_change())),
+        ("conflicts", list(load_change())),
+        ("migration", json!({ "type": ["object", "null"], "description": "As `diff` answers" })),
+        ("code", list(code)),
+    ]
+}
+
+fn proof_change() -> Value {
+    object(vec![
+        ("pattern", text_or_null("Its id; null for the data of all patterns")),
+        ("was", text_or_null("The verdict before; null if it is new")),
+        ("is", json!({ "enum": ["proven", "not proven", "elsewhere"] })),
+        ("failures", list(text("What went wrong"))),
+        ("worse", flag("Whether something fails that did not before")),
+    ])
+}
+
+fn load_change() -> Value {
+    let share = |when: &str| json!({ "type": ["number", "null"], "description": format!("The share of what is sustained, {when}") });
+    object(vec![
+        ("on", text("The table or index")),
+        ("key", text("The partition key")),
+        ("was", share("before")),
+        ("is", share("now")),
+        ("patterns", list(text("Where it comes from"))),
+    ])
 }
 
 fn heat() -> Value {

@@ -33,8 +33,8 @@ impl Turns {
     }
 }
 
-/// Does work on a thread of its own. It keeps what it holds, its share of memory or its turn, until its end: work that
-/// nobody waits for any more, because its client has gone, still takes memory and a core. None if there was no thread, or
+/// Does work on a thread of its own. It keeps what it holds, its share of memory or its turn, until its end: work
+/// whose client has gone still takes memory and a core. None if there was no thread, or
 /// if the work panicked.
 pub(crate) async fn aside<Held, T>(held: Held, work: impl FnOnce() -> T + Send + 'static) -> Option<(T, Held)>
 where

@@ -1,5 +1,5 @@
 //! Files that other programs read and that can't be tried here: compose files, the manifest for Kubernetes, the workflows
-//! and the action of GitHub. Each is compared with the schema of what it describes.
+//! and the actions for GitHub. Each is compared with the schema of what it describes.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -16,7 +16,10 @@ pub fn run_all() -> Result<()> {
     for (schema, files) in [
         ("vendor.compose-spec", yaml_files("packages/compose")?),
         ("vendor.github-workflows", workflows.clone()),
-        ("vendor.github-actions", yaml_files("packages/action")?),
+        (
+            "vendor.github-actions",
+            [yaml_files("packages/action")?, yaml_files("packages/gate-action")?].concat(),
+        ),
     ] {
         run(program(python.join("check-jsonschema"))
             .args(["--quiet", "--builtin-schema", schema])

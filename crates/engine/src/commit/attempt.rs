@@ -39,7 +39,7 @@ pub enum Attempted {
     Decided(Vec<Result<Outcome, Refusal>>),
     /// None was carried out: the token was used before.
     Earlier(Earlier),
-    /// None was carried out: their rows, so many bytes, are more than the commit may have.
+    /// None was carried out: their rows, of this size, are more than the commit may have.
     TooLarge { bytes: usize },
 }
 

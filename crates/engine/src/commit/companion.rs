@@ -35,7 +35,7 @@ pub enum Stop {
     Earlier(Earlier),
     /// A row of the companion can't be read.
     Unreadable(StoreError),
-    /// The rows of the commit, so many bytes, are more than it may have.
+    /// The rows of the commit, of this size, are more than it may have.
     TooLarge { bytes: usize },
 }
 

@@ -300,7 +300,7 @@ async fn a_large_commit_waits_for_room_outside_the_gate() {
     let gate = plan.table.gate.clone();
     let mut large = std::pin::pin!(apply(&engine, &mut plan));
     assert!((&mut large).now_or_never().is_none(), "it waits for room");
-    assert!(gate.try_write_owned().is_ok(), "nobody waits for it to change the table");
+    assert!(gate.try_write_owned().is_ok(), "it keeps no change of the table waiting");
     drop(held);
     large.await.unwrap();
 }

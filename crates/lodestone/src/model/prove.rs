@@ -51,7 +51,7 @@ impl Prove {
 }
 
 /// Shows which pattern is proven: a bar on a terminal, elsewhere a line every few seconds.
-fn prove(model: &model::Model) -> Certificate {
+pub fn prove(model: &model::Model) -> Certificate {
     let progress = Progress::new();
     let is_terminal = std::io::stderr().is_terminal();
     let (done, last_line) = (Cell::new(0), Cell::new(Instant::now()));

@@ -13,6 +13,7 @@ mod migrate_command;
 mod model_apply;
 mod model_command;
 mod model_diff;
+mod model_gate;
 mod model_learn;
 mod model_migrate;
 mod model_prove;

@@ -1,5 +1,5 @@
-//! `docs/workbench.md`, `docs/code.md`, `docs/migrations.md`, `docs/apply.md` and `docs/recovery.md`: their commands
-//! are run one after the other in an empty folder, and print what the page shows. A line `…` stands for any lines.
+//! `docs/workbench.md`, `docs/code.md`, `docs/migrations.md`, `docs/gate.md`, `docs/apply.md` and `docs/recovery.md`: their
+//! commands are run one after the other in an empty folder, and print what the page shows. A line `…` stands for any lines.
 //!
 //! `UPDATE_PAGE=1 cargo test -p lodestone --test program pages` writes what they print now into the pages.
 
@@ -29,6 +29,7 @@ struct Step {
 const TOUR: &str = "workbench.md";
 const CODE: &str = "code.md";
 const MIGRATIONS: &str = "migrations.md";
+const GATE: &str = "gate.md";
 const APPLY: &str = "apply.md";
 const RECOVERY: &str = "recovery.md";
 
@@ -139,6 +140,11 @@ fn the_tour_prints_what_it_shows() {
 #[test]
 fn the_page_on_migrations_prints_what_it_shows() {
     check(MIGRATIONS, "");
+}
+
+#[test]
+fn the_page_on_the_gate_prints_what_it_shows() {
+    check(GATE, "");
 }
 
 #[test]

@@ -9,6 +9,7 @@ mod editor;
 mod examples;
 mod facts;
 mod file;
+mod gate;
 mod golden;
 mod heat;
 mod hostile;

@@ -31,7 +31,7 @@ async fn what_is_not_a_call_is_not_found() {
 
 /// DynamoDB finds the protocol by the content type, and answers 404 for any that it does not speak, x-amz-json-1.1
 /// among them. Nothing that was seen of it says that it guesses one where none is named. Every SDK names one, and a
-/// request that a web page can send without asking first has none of ours: so to guess would open a door, for nobody.
+/// request that a web page can send without asking first has none of ours: so to guess would open a door, and help no client.
 #[tokio::test]
 async fn a_call_without_a_content_type_is_not_found() {
     let server = &Running::start().await;

@@ -175,7 +175,7 @@ impl Database {
             if let Some(found) = look().await {
                 return found;
             }
-            tokio::time::sleep(Duration::from_millis(100)).await;
+            self.engine.environment.sleep(Duration::from_millis(100)).await;
         }
         panic!("it never happens");
     }
