@@ -101,7 +101,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn work_that_nobody_waits_for_keeps_its_turn_until_its_end() {
+    fn work_that_no_client_waits_for_keeps_its_turn_until_its_end() {
         Busy::run(async |busy| {
             let turn = busy.turns.wait(usize::MAX).await;
             assert!(aside(turn, || ()).now_or_never().is_none(), "it has not ended");

@@ -122,7 +122,10 @@ impl IndexChange {
             table.forget_unused_definitions();
             Ok::<_, ()>(table)
         };
-        self.catalog.replace(&self.namespace, &self.table, without).await?;
+        let Some(_) = self.catalog.replace(&self.namespace, &self.table, without).await? else {
+            // The table is gone. Its strong replicas in other Regions, if it has any, still use the space.
+            return Ok(());
+        };
         self.catalog.clear(space).await
     }
 }
