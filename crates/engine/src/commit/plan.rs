@@ -81,7 +81,7 @@ impl Plan {
             Change::Put(item) | Change::Insert(item) => {
                 let indexes = self.table.indexes.iter().filter(|index| index.is_written()).count();
                 let images = if self.table.log.is_open() { 2 } else { 0 };
-                item.clone().into_stored().len() * (1 + indexes + images)
+                item.stored_size_bytes() * (1 + indexes + images)
             }
             Change::Delete { .. } | Change::Update { .. } | Change::Expire { .. } | Change::Check { .. } => 0,
         }

@@ -2,7 +2,8 @@
 //! none.
 //!
 //! An invalid request is refused as a whole. One whose actions don't fit the tables, the items or other
-//! transactions is cancelled, with a reason for each action.
+//! transactions is cancelled, with a reason for each action. One whose rows, with those of indexes and change records,
+//! have more than 128 MiB is refused: DynamoDB has no such bound, but memory has.
 
 use std::collections::HashSet;
 use std::sync::Arc;
