@@ -53,10 +53,13 @@ use tokio::time::Instant;
 /// Room for what an answer has beside its items.
 const ANSWER_BYTES_EXPECTED: usize = 512;
 
-/// Room for an answer with this many bytes of items: most are printed without growing. JSON adds quotes, and the type of
-/// each value.
+/// Up to here, room is made for an answer before it is printed. A larger one grows: memory is counted by the room that an
+/// answer has, and most would not use all of the guess.
+const ANSWER_BYTES_GUESSED_MAX: usize = 64 * 1024;
+
+/// Room for an answer with this many bytes of items: JSON adds quotes, and the type of each value.
 fn answer_bytes_expected(item_bytes: usize) -> usize {
-    ANSWER_BYTES_EXPECTED + item_bytes + item_bytes / 2
+    ANSWER_BYTES_EXPECTED + (item_bytes + item_bytes / 2).min(ANSWER_BYTES_GUESSED_MAX)
 }
 
 /// What all connections of a server share.
