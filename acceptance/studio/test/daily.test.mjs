@@ -310,6 +310,71 @@ test("another Lodestone is opened read-only beside this one, and its secret stay
   await close(page, { refusals: page.refusals.length });
 });
 
+test("an emulator says less than a Lodestone: what is stored is read, and what it can't tell is not asked", async () => {
+  const [near, far] = [await serve("--in-memory"), await serve("--in-memory")];
+  await plainTable(far, "things");
+  const put = (id, n) => far.call("PutItem", { TableName: "things", Item: { id: { S: id }, n: { N: n } } });
+  await put("first", "1");
+  await put("second", "2");
+  await near.post("connections/add", { name: "Emulator", kind: "local", address: far.direct, region: "us-east-1", keyId: "" });
+  const page = await open(`${near.home}table/things?connection=emulator`);
+  await openItem(page, "first");
+  await field(page, "n").fill("10");
+  const write = changes(page).getByRole("button", { name: /^Write/ });
+  await changes(page).getByText("price not known here").waitFor();
+  await put("first", "5");
+  await write.click();
+  const dialog = page.getByRole("dialog", { name: "Somebody changed this item" });
+  // Whoever settles it sees what is stored, though the error did not have it.
+  await dialog.getByText("Somebody changed this item after you read it").waitFor();
+  await dialog.getByRole("row", { name: /^n / }).getByText("5", { exact: true }).waitFor();
+  await dialog.getByRole("button", { name: "Take all of mine" }).click();
+  await dialog.getByRole("button", { name: "Settle", exact: true }).click();
+  // So in a transaction, of which only the message says which item it was; and no units are not zero units.
+  await openItem(page, "second");
+  await field(page, "n").fill("20");
+  await changes(page).getByText("2 changes in 2 items").waitFor();
+  await put("second", "7");
+  await write.click();
+  await dialog.getByRole("row", { name: /^n / }).getByText("7", { exact: true }).waitFor();
+  await dialog.getByRole("button", { name: "Take all of mine" }).click();
+  await dialog.getByRole("button", { name: "Settle", exact: true }).click();
+  await page.route("**/call/TransactWriteItems", async (route) => {
+    const response = await route.fetch();
+    await route.fulfill({ response, json: { ...(await response.json()), ConsumedCapacity: [] } });
+  });
+  await changes(page).getByText("2 changes in 2 items").waitFor();
+  await write.click();
+  await said(page).getByText("Written: 2 items.", { exact: true }).waitFor();
+  assert.doesNotMatch(await changes(page).innerText(), /WCU/);
+  const { Items } = await far.call("Scan", { TableName: "things" });
+  assert.deepEqual(Items.map((item) => item.n.N).sort(), ["10", "20"]);
+  const refusals = page.refusals.length;
+  assert.equal(refusals, 2, "the two conflicts");
+
+  for (const path of ["table/things/heat", "table/things/regions", "metrics"]) {
+    await page.goto(`${near.home}${path}?connection=emulator`);
+    await page.getByRole("heading", { name: "Not known of this database" }).waitFor();
+  }
+  await accessible(page, "what another database can't tell");
+  await page.goto(`${near.home}table/things/backups?connection=emulator`);
+  await page.getByRole("button", { name: "Turn recovery on" }).click();
+  await page.getByText("What a restore would change is not known of this database.").waitFor();
+  await page.getByRole("button", { name: /^Restore to/ }).waitFor();
+  await page.goto(`${near.home}?connection=emulator`);
+  await page.getByText("What clients ask of it is not known here.").waitFor();
+  assert.equal(await page.getByText("Nothing wants attention.").count(), 0);
+  assert.equal(await page.getByRole("columnheader", { name: "RCU/s" }).count(), 0);
+  await page.keyboard.press("Control+k");
+  const found = page.getByRole("dialog", { name: "Commands" }).getByRole("option");
+  await found.filter({ hasText: "things stream" }).waitFor();
+  assert.equal(await found.filter({ hasText: /things (heat|capacity|learn)|Metrics/ }).count(), 0);
+  await page.keyboard.press("Escape");
+  await page.goto(`${near.home}connections`);
+  await page.getByRole("row", { name: /Emulator/ }).getByText("any key").waitFor();
+  await close(page, { refusals });
+});
+
 test("writes to AWS need its account's number, and then last for a time", async () => {
   const server = await serve("--in-memory");
   const added = await server.post("connections/add", { name: "AWS dev", kind: "aws", region: "eu-central-1", keyId: "AKIAEXAMPLE", secret: "secret" });

@@ -287,7 +287,7 @@ function Foot() {
     <footer class="status">
       <span role="status" aria-live="polite">{said.value || (cutOff.value ? "Cut off." : <b>Ready.</b>)}</span>
       <span class="num">{statusLine.value}</span>
-      <span class="right">{here?.signedIn ? `Signed in as ${here.signedIn.name}, account ${here.account}` : here?.connection ? `Signed by ${here.connection.profile ?? here.connection.keyId ?? "any key"}` : `Signed as account ${here?.account ?? ""}`}</span>
+      <span class="right">{here?.signedIn ? `Signed in as ${here.signedIn.name}, account ${here.account}` : here?.connection ? `Signed by ${here.connection.profile || here.connection.keyId || "any key"}` : `Signed as account ${here?.account ?? ""}`}</span>
       {here?.signedIn && <button type="button" onClick={() => void post("signout", {}).finally(() => (unlock(null), begin()))}>sign out</button>}
       <button type="button" onClick={() => (theme.value = theme.value === "system" ? "light" : theme.value === "light" ? "dark" : "system")}>theme: {theme.value}</button>
       <button type="button" onClick={() => (helping.value = true)}><kbd>?</kbd> keys</button>

@@ -5,7 +5,7 @@ import { commanding, helping } from "./app";
 import { files } from "./legend";
 import { showModal } from "./parts";
 import { go, href, place } from "./place";
-import { descriptions, indexesOf, keyNames, tableNames, theme } from "./session";
+import { type Feature, descriptions, indexesOf, keyNames, session, tableNames, theme, withheld } from "./session";
 
 interface Command {
   name: string;
@@ -18,7 +18,7 @@ function commands(): Command[] {
   const tables = (tableNames.value ?? []).flatMap((name): Command[] => [
     { name, kind: "table", run: () => go(href(`table/${name}`)) },
     ...indexesOf(descriptions.value[name]).map((one) => ({ name: `${name} ${one.IndexName}`, kind: "index", run: () => go(href(`table/${name}`, { on: one.IndexName })) })),
-    ...["structure", "heat", "capacity", "stream", "backups", "regions", "learn"].map((tab) => ({ name: `${name} ${tab}`, kind: "table", run: () => go(href(`table/${name}/${tab}`)) })),
+    ...["structure", "heat", "capacity", "stream", "backups", "regions", "learn"].filter((tab) => !withheld(tab as Feature)).map((tab) => ({ name: `${name} ${tab}`, kind: "table", run: () => go(href(`table/${name}/${tab}`)) })),
   ]);
   const models = files.value.flatMap((file): Command[] => [
     { name: file.name, kind: "model", run: () => go(href(`model/${file.name}`)) },
@@ -34,7 +34,8 @@ function commands(): Command[] {
     { name: "Overview", run: () => go(href("")) },
     { name: "Query", run: () => go(href("query")) },
     { name: "PartiQL", run: () => go(href("partiql")) },
-    { name: "Metrics", run: () => go(href("metrics")) },
+    ...(withheld("metrics") ? [] : [{ name: "Metrics", run: () => go(href("metrics")) }]),
+    ...(session.value?.hasConnections ? [{ name: "Connections", run: () => go(href("connections")) }] : []),
     { name: "Keys", run: () => (helping.value = true) },
     { name: "Light theme", run: () => (theme.value = "light") },
     { name: "Dark theme", run: () => (theme.value = "dark") },

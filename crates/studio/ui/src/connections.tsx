@@ -73,7 +73,7 @@ export function Connections() {
               {known.connections.map((each) => (
                 <tr key={each.id} class={each.id === connected.value ? "chosen" : ""}>
                   <th scope="row"><Mark connection={each} /> <button type="button" class="bare" aria-expanded={each.id === chosen} onClick={() => setChosen(each.id === chosen ? null : each.id)}>{each.name}</button> <span class="mono muted">{each.profile ? `profile ${each.profile}` : each.address}</span>{each.production && <span class="chip bad">production</span>}</th>
-                  <td>{each.region}</td><td>{each.account ?? <span class="muted">not known yet</span>}</td><td>{each.profile ?? each.keyId ?? <span class="muted">any key</span>}</td>
+                  <td>{each.region}</td><td>{each.account ?? <span class="muted">not known yet</span>}</td><td>{each.profile || each.keyId || <span class="muted">any key</span>}</td>
                   <td><May readOnly={each.readOnly} /></td>
                   <td><Result result={tested[each.id]} onTest={() => void test(each.id)} /></td>
                   <td class="r"><a class="btn small" href={address(each.id)}>{each.readOnly ? "Open read-only" : "Open"}</a></td>
@@ -177,7 +177,7 @@ function Profiles({ known, onAdd }: { known: Known; onAdd(id: string): void }) {
   );
 }
 
-const KINDS = [["lodestone", "Lodestone"], ["aws", "AWS"], ["local", "DynamoDB Local"]] as const;
+const KINDS = [["lodestone", "Lodestone"], ["aws", "AWS"], ["local", "DynamoDB Local, emulator"]] as const;
 
 function Add({ profiles, onAdd }: { profiles: Profile[]; onAdd(id: string): void }) {
   const empty = { name: "", address: "http://127.0.0.1:8001", region: "us-east-1", keyId: "", secret: "", sessionToken: "", readOnly: false, production: false };

@@ -4,15 +4,20 @@
 import { useSignal } from "@preact/signals";
 import { useEffect, useState } from "preact/hooks";
 import { Chart, type Series, timeAxis } from "./chart";
-import { root } from "./door";
+import { connected, root } from "./door";
 import { count, figure, milliseconds } from "./format";
-import { Failure, Loading, Saving, useRepeat } from "./parts";
+import { Elsewhere, Failure, Loading, Saving, useRepeat } from "./parts";
 import { adjust, href, place } from "./place";
-import { statusLine, tableNames } from "./session";
+import { statusLine, tableNames, withheld } from "./session";
 import { LASTS, type MetricSeries, type Metrics, averages, everyMilliseconds, lastOf, lines, rate, readMetrics, sum, worst } from "./series";
 import { Choice, NotCounted } from "./table/heat";
 
 export function MetricsScreen() {
+  const elsewhere = connected.value ? withheld("metrics") : undefined;
+  return elsewhere ? <Elsewhere why={elsewhere} /> : <Own />;
+}
+
+function Own() {
   const [metrics, setMetrics] = useState<Metrics | null>(null);
   const [error, setError] = useState<unknown>(null);
   const cursor = useSignal<number | null>(null);

@@ -1,7 +1,7 @@
 // A new table by form. The form and the requests are the same thing: change either.
 
 import { useEffect, useMemo, useState } from "preact/hooks";
-import { call, post } from "./door";
+import { call, connected, post } from "./door";
 import { type Example, examples } from "./example";
 import { plural } from "./format";
 import { keptAs, store } from "./kept";
@@ -143,7 +143,7 @@ export function NewTable() {
         </aside>
       </div>
       <div class="changebar">
-        <span><b>New table {draft.name}</b><br /><span class="muted">{isEmpty ? "nothing yet" : "this draft is kept in this browser"}</span></span>
+        <span><b>New table {draft.name}</b><br /><span class="muted">{isEmpty ? "nothing yet" : `this draft is kept in this ${connected.value ? "tab" : "browser"}`}</span></span>
         <span class="rule" />
         <span class="grow">{error ? <Failure error={error} /> : <><b>{plural(all.length, "request")}</b><br /><span class="muted">{draft.onDemand ? "an empty table on demand costs nothing" : `${draft.read} RCU and ${draft.write} WCU are paid for all the time`}</span></>}</span>
         {error && isMade ? <button type="button" class="btn bad" onClick={() => void takeBack()}>Take it back</button> : <button type="button" class="btn" disabled={isEmpty || busy} onClick={() => (setKept({ draft: EMPTY, origin: null, samples: false }), setDone([]), setError(null))}>Discard</button>}

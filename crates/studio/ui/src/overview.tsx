@@ -10,7 +10,7 @@ import * as Icons from "./icons";
 import { Copied, Failure, Loading, Spark } from "./parts";
 import { go, href } from "./place";
 import { averages, lines, pulse, rate, sum, unitsOf } from "./series";
-import { descriptions, endpoint, faultsOn, indexesOf, isOnDemand, NEW_TABLE, session, tableNames, tablesCut, whyNot } from "./session";
+import { descriptions, endpoint, faultsOn, indexesOf, isOnDemand, NEW_TABLE, session, tableNames, tablesCut, whyNot, withheld } from "./session";
 import { post } from "./door";
 
 export function Overview() {
@@ -47,7 +47,7 @@ function Tables({ names }: { names: string[] }) {
       <h2>Tables <span class="num muted">{names.length}{tablesCut.value ? " and more" : ""}</span>{!session.value?.readOnly && (mayNot ? <button type="button" class="btn small right" disabled title={mayNot}>New table</button> : <a class="btn small right" href={href("new-table")}>New table</a>)}</h2>
       <table class="plain num snug">
         <thead>
-          <tr><th scope="col">Name</th><th scope="col" class="r">Items</th><th scope="col" class="r">Size</th><th scope="col">Throughput</th><th scope="col" class="r">RCU/s</th><th scope="col" class="r">WCU/s</th><th scope="col">Last half hour</th><th scope="col">Indexes</th><th scope="col">Model</th></tr>
+          <tr><th scope="col">Name</th><th scope="col" class="r">Items</th><th scope="col" class="r">Size</th><th scope="col">Throughput</th>{!withheld("metrics") && <><th scope="col" class="r">RCU/s</th><th scope="col" class="r">WCU/s</th><th scope="col">Last half hour</th></>}<th scope="col">Indexes</th><th scope="col">Model</th></tr>
         </thead>
         <tbody>{names.map((name) => <TableLine key={name} name={name} />)}</tbody>
       </table>
@@ -64,7 +64,7 @@ function TableLine({ name }: { name: string }) {
       <td class="r">{table ? count(table.ItemCount) : "…"}</td>
       <td class="r">{table ? bytes(table.TableSizeBytes) : "…"}</td>
       <td class="nowrap">{table ? (isOnDemand(table) ? "on demand" : `${table.ProvisionedThroughput?.ReadCapacityUnits} RCU, ${table.ProvisionedThroughput?.WriteCapacityUnits} WCU`) : ""}</td>
-      <Use name={name} />
+      {!withheld("metrics") && <Use name={name} />}
       <td class="named">{indexesOf(table).map((one) => one.IndexName).join(", ") || <span class="muted">none</span>}</td>
       <td class="named">{model ? <a href={href(`model/${model.name}`)} title={model.name}>{model.name}</a> : <span class="muted">none</span>}</td>
     </tr>
@@ -164,7 +164,7 @@ function Attention({ names }: { names: string[] }) {
     <section class="panel" aria-label="Now">
       <h2>Now</h2>
       <div class="stack" style={{ padding: "12px 14px" }}>
-        {wants.length === 0 && throttled.length === 0 && !pulse.value?.clock && faultsOn.value.length === 0 && <p class="muted">Nothing wants attention.</p>}
+        {wants.length === 0 && throttled.length === 0 && !pulse.value?.clock && faultsOn.value.length === 0 && <p class="muted">{withheld("metrics") ? "What clients ask of it is not known here." : "Nothing wants attention."}</p>}
         {faultsOn.value.length > 0 && <p>{plural(faultsOn.value.length, "fault is", "faults are")} on, see above</p>}
         {pulse.value?.clock && <p role="status"><span class="chip warn">clock</span> {pulse.value.clock}</p>}
         {throttled.map(([name, what, tab]) => <p key={name + what}><a href={href(`table/${name}/${tab}`)}>{name}</a> {what}</p>)}

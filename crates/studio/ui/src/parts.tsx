@@ -22,6 +22,16 @@ export function Failure({ error, again }: { error: unknown; again?: () => void }
   );
 }
 
+// What only a Lodestone can tell, of its own tables: another database is not asked for it.
+export const Elsewhere = ({ why }: { why: string }) => (
+  <div class="page">
+    <div class="teach" role="status">
+      <h2>Not known of this database</h2>
+      <p>{why}</p>
+    </div>
+  </div>
+);
+
 export const Loading = ({ what }: { what: string }) => (
   <p class="rowline muted" role="status" style={{ padding: "18px" }}>
     <Logo turning /> {what}

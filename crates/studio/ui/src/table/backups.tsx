@@ -1,11 +1,11 @@
 // Recovery: any second of the past on a slider, with what a restore would change; backups; exports.
 
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
-import { call, post } from "../door";
+import { call, connected, post } from "../door";
 import { bytes, clock, count, plural } from "../format";
 import { Dialog, Failure, Loading, Said, Saving, useRepeat } from "../parts";
 import { adjust, href, place } from "../place";
-import { describe, descriptions, endpoint, loadTables, say } from "../session";
+import { describe, descriptions, endpoint, loadTables, say, withheld } from "../session";
 import { type Item, text } from "../value";
 import { Summary } from "./diff";
 import type { TableState } from "./state";
@@ -168,7 +168,14 @@ function Recovery({ state, recovery, backups }: { state: TableState; recovery: a
           {backups.filter((one) => one.BackupCreationDateTime >= first).map((one) => <b key={one.BackupArn} class="kept" style={{ left: percent(one.BackupCreationDateTime) }} title={`${one.BackupName}, ${written(one.BackupCreationDateTime)}`} />)}
           <b class="handle" style={{ left: percent(time) }} />
         </div>
-        <Undone state={state} time={time} end={Math.min(time + 0.999, last)} />
+        {connected.value && withheld("difference") ? (
+          <div class="rowline tallies">
+            <span class="muted">What a restore would change is not known of this database.</span>
+            <span class="right"><RestoreTo state={state} time={time} end={Math.min(time + 0.999, last)} /></span>
+          </div>
+        ) : (
+          <Undone state={state} time={time} end={Math.min(time + 0.999, last)} />
+        )}
       </div>
     </section>
   );
@@ -179,6 +186,10 @@ function marksBetween(first: number, last: number): [number, string][] {
   const inside = known.filter(([seconds]) => seconds < last - first);
   return [...inside.map(([seconds, label]): [number, string] => [last - seconds, label]), [last, "now"]];
 }
+
+const RestoreTo = ({ state, time, end }: { state: TableState; time: number; end: number }) => (
+  <Restore state={state} suggestion={`${state.name}-${clock(new Date(time * 1000)).replaceAll(":", "")}`} label={`Restore to ${clock(new Date(time * 1000))}`} act={(name) => call("RestoreTableToPointInTime", { SourceTableName: state.name, TargetTableName: name, RestoreDateTime: end })} />
+);
 
 // What a restore to the end of a second would change, counted before a table is made.
 function Undone({ state, time, end }: { state: TableState; time: number; end: number }) {
@@ -215,7 +226,7 @@ function Undone({ state, time, end }: { state: TableState; time: number; end: nu
         <span class="chip good">+ {least}{count(found.added)} since</span>
         <span class="chip bad">− {least}{count(found.removed)} since</span>
         <span class="chip warn">~ {least}{count(found.changed)} differ</span>
-        <span class="right"><Restore state={state} suggestion={`${state.name}-${clock(new Date(time * 1000)).replaceAll(":", "")}`} label={`Restore to ${clock(new Date(time * 1000))}`} act={(name) => call("RestoreTableToPointInTime", { SourceTableName: state.name, TargetTableName: name, RestoreDateTime: end })} /></span>
+        <span class="right"><RestoreTo state={state} time={time} end={end} /></span>
       </div>
       {total === 0 ? (
         <p class="muted">Nothing has changed since: a restored table would have the same items.</p>
@@ -378,7 +389,7 @@ function ExportList({ state, exports: all, arn, isOn, onDone }: { state: TableSt
             <input class="field mono" aria-label="Bucket" placeholder="bucket" style={{ width: "18ch" }} value={bucket} onInput={(event) => setBucket(event.currentTarget.value)} />
             <span class="pill"><select aria-label="Format" value={format} onChange={(event) => setFormat(event.currentTarget.value)}><option value="DYNAMODB_JSON">DynamoDB JSON</option><option value="ION">Ion</option></select></span>
             <button type="button" class="btn" disabled={bucket.length < 3} onClick={() => void make()}>Export</button>
-            <span class="muted">Into the folder or endpoint that --s3 names.</span>
+            {!connected.value && <span class="muted">Into the folder or endpoint that --s3 names.</span>}
           </div>
         ) : (
           <p class="muted" style={{ padding: "12px 14px" }}>An export needs point-in-time recovery.</p>

@@ -10,6 +10,8 @@ export interface Conflict {
   before: Item | null;
   theirs: Item | null;
   mine: Item | null;
+  // Whose condition failed: of a changed key the item before or the one after.
+  of: Item;
 }
 export type Side = "theirs" | "mine";
 export interface Difference {
@@ -25,16 +27,21 @@ export interface Difference {
 export function conflictsOf(part: PlanPart | undefined, error: any, primary: string[]): { conflicts: Conflict[]; message: string } {
   if (!part || !error) return { conflicts: [], message: "" };
   const type = errorType(error);
-  const reasons: any[] = type === "ConditionalCheckFailedException" ? [{ Code: "ConditionalCheckFailed", Item: error.Item }] : (error.CancellationReasons ?? []);
+  const reasons: any[] = type === "ConditionalCheckFailedException" ? [{ Code: "ConditionalCheckFailed", Item: error.Item }] : (error.CancellationReasons ?? codesOf(error));
   const owners = part.items.flatMap((change, at) => Array.from({ length: writesOf(change, primary) }, () => at));
   const conflicts = reasons.flatMap((reason, write): Conflict[] => {
     const at = owners[write] ?? 0;
     const change = part.items[at];
+    const isFirst = owners.indexOf(at) === write;
     if (reason.Code !== "ConditionalCheckFailed" || !change) return [];
-    return [{ key: part.ids[at], mine: change.new, before: change.old, theirs: reason.Item ?? null }];
+    return [{ key: part.ids[at], mine: change.new, before: change.old, theirs: reason.Item ?? null, of: ((isFirst && change.old) || change.new)! }];
   });
-  return { conflicts, message: conflicts.length ? "" : `${type}: ${errorText(error)}` };
+  const message = type === "UnknownOperationException" && part.ids.length > 1 ? `This database does not know ${part.operation}: write one change at a time.` : `${type}: ${errorText(error)}`;
+  return { conflicts, message: conflicts.length ? "" : message };
 }
+
+// The message of a cancelled transaction has the codes, too: [None, ConditionalCheckFailed].
+const codesOf = (error: any) => (errorType(error) === "TransactionCanceledException" ? (/\[([\w, ]+)\]/.exec(errorText(error) ?? "")?.[1].split(", ") ?? []).map((Code) => ({ Code })) : []);
 
 export function differences({ before, theirs, mine }: Conflict): Difference[] {
   const names = [...new Set([...Object.keys(before ?? {}), ...Object.keys(mine ?? {}), ...Object.keys(theirs ?? {})])];

@@ -3,7 +3,7 @@
 import { useEffect, useMemo } from "preact/hooks";
 import { connected } from "../door";
 import { bytes, plural } from "../format";
-import { Failure, Lazy, Loading } from "../parts";
+import { Elsewhere, Failure, Lazy, Loading } from "../parts";
 import { href } from "../place";
 import { type Feature, indexesOf, isOnDemand, withheld } from "../session";
 import { ChangeBar } from "./changes";
@@ -35,6 +35,7 @@ export function TableScreen({ name, tab }: { name: string; tab: string }) {
   if (!table) return <Loading what={`Looking at ${name}`} />;
   const indexes = indexesOf(table);
   const model = state.model.value;
+  const elsewhere = connected.value ? withheld(tab as Feature) : undefined;
   return (
     <>
       <div class="tablehead">
@@ -49,12 +50,14 @@ export function TableScreen({ name, tab }: { name: string; tab: string }) {
           <span>{bytes(table.TableSizeBytes)}</span>
           <span>{isOnDemand(table) ? "on demand" : `${table.ProvisionedThroughput?.ReadCapacityUnits} RCU, ${table.ProvisionedThroughput?.WriteCapacityUnits} WCU`}</span>
           <span>{indexes.length === 1 ? "1 index" : `${indexes.length} indexes`}</span>
-          {table.Replicas?.length > 0 && <a href={href(`table/${name}/regions`)}>{table.Replicas.length + 1} Regions</a>}
+          {table.Replicas?.length > 0 && (!connected.value || !withheld("regions")) && <a href={href(`table/${name}/regions`)}>{table.Replicas.length + 1} Regions</a>}
           {table.TableStatus !== "ACTIVE" && <span class="chip warn">{table.TableStatus}</span>}
           {model ? <a class="chip blue" href={href(`model/${model.name}`)}>model: {model.name}</a> : <span class="chip">no model</span>}
         </div>
       </div>
-      {tab === "" ? (
+      {elsewhere ? (
+        <Elsewhere why={elsewhere} />
+      ) : tab === "" ? (
         <Items state={state} />
       ) : tab === "structure" ? (
         <Structure state={state} />

@@ -1,7 +1,7 @@
 // What the table screen knows: what is asked, what is held, what is chosen, what is about to be written.
 
 import { batch, computed, effect, signal, untracked } from "@preact/signals";
-import { Refused, call, post } from "../door";
+import { Refused, call, connected, post } from "../door";
 import { count, plural } from "../format";
 import { record } from "../history";
 import { type Pattern, TableLegend, filesLoaded, loadFiles, modelOf } from "../legend";
@@ -517,8 +517,9 @@ export class TableState {
     } catch (error) {
       if (!(error instanceof Refused)) throw error;
       this.showRefusal(plan, error.body, plan.parts.find((part) => part.ids.some((id) => this.tray.value.has(id))));
+      if (connected.peek()) await this.readTheirs();
       this.resolving.value = this.conflicts.value.length > 0;
-      say(this.resolving.value ? "The item is not what was read: somebody else has changed it." : error.message);
+      say(this.resolving.value ? "The item is not what was read: somebody else has changed it." : this.planError.value || error.message);
     } finally {
       this.writing.value = false;
     }
@@ -582,6 +583,20 @@ export class TableState {
     this.planError.value = message;
   }
 
+  // The error of another database may lack what is stored: then it is read.
+  private async readTheirs() {
+    const read = async (one: Conflict): Promise<Conflict> => {
+      if (one.theirs) return one;
+      const answer = await call("GetItem", { TableName: this.name, Key: only(one.of, this.primary.peek()), ConsistentRead: true, ReturnConsumedCapacity: "INDEXES" });
+      return { ...one, theirs: answer.Item ?? null };
+    };
+    try {
+      this.conflicts.value = await Promise.all(this.conflicts.value.map(read));
+    } catch (error) {
+      batch(() => ((this.conflicts.value = []), (this.planError.value = `This item is not what you read, and what is stored can’t be read: ${(error as Error).message}`)));
+    }
+  }
+
   // The user has said what each attribute should be, on top of what is stored now.
   async resolve(conflict: Conflict, now: Item | null) {
     const tray = new Map(this.tray.value);
@@ -623,8 +638,9 @@ export class TableState {
 
 // The units of an answer; nothing if it has none.
 function consumedBy(answer: any): number | null {
-  if (!answer.ConsumedCapacity) return null;
-  return [answer.ConsumedCapacity].flat().reduce((sum: number, one: any) => sum + (one.CapacityUnits ?? 0), 0);
+  const tables: any[] = [answer.ConsumedCapacity ?? []].flat();
+  if (!tables.length || tables.some((one) => one.CapacityUnits === undefined)) return null;
+  return tables.reduce((sum, one) => sum + one.CapacityUnits, 0);
 }
 
 // What a write consumed, beside what was predicted if it was.
