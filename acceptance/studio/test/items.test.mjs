@@ -259,7 +259,8 @@ const columnNames = (page) => page.locator("#base .cols > span").evaluateAll((al
 
 test("columns are chosen, moved and made wider, and stay so", async () => {
   const page = await open(`${server.home}table/app-main`, { width: 1440, height: 900 });
-  await rows(page).first().waitFor();
+  // Until all of the first read is there, more columns come with its items.
+  await said(page).getByText(/ items held, /).waitFor();
   const shown = (await columnNames(page)).filter((name) => !["Entity", "SK", "size"].includes(name));
   assert.ok(shown.length >= 6, shown.join(", "));
   const header = (name) => page.locator("#base .cols > span", { has: page.getByRole("button", { name, exact: true }) });
