@@ -1,5 +1,6 @@
-//! `docs/workbench.md`, `docs/code.md`, `docs/migrations.md`, `docs/gate.md`, `docs/apply.md` and `docs/recovery.md`: their
-//! commands are run one after the other in an empty folder, and print what the page shows. A line `…` stands for any lines.
+//! The commands of `docs/workbench.md`, `docs/code.md`, `docs/migrations.md`, `docs/gate.md`, `docs/apply.md` and
+//! `docs/recovery.md`. A test runs them one after the other in an empty folder, and compares what they print with what the
+//! page shows. A line `…` in a page matches any number of lines.
 //!
 //! `UPDATE_PAGE=1 cargo test -p lodestone --test program pages` writes what they print now into the pages.
 

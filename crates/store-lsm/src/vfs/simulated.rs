@@ -107,12 +107,7 @@ impl Simulated {
     pub fn crash(&self, target: &Path) -> io::Result<()> {
         let state = &mut *self.state.lock();
         state.crashed = true;
-        let mut names = state.durable.clone();
-        let kept = state.random.usize(0..=state.pending.len());
-        for change in &state.pending[..kept] {
-            change.apply(&mut names);
-        }
-        for (path, inode) in names {
+        for (path, inode) in state.names_after_crash() {
             let Ok(below) = path.strip_prefix(&self.root) else { continue };
             let path = target.join(below);
             fs::create_dir_all(path.parent().unwrap_or(target))?;
@@ -205,6 +200,14 @@ impl State {
             names: names.into_iter().map(|(path, inode)| (moved(&path), inode)).collect(),
         }));
         self.pending = pending;
+    }
+
+    /// The names that a crash leaves: those on the disk, and some of the later changes, in their order.
+    fn names_after_crash(&mut self) -> BTreeMap<PathBuf, usize> {
+        let mut names = self.durable.clone();
+        let kept = self.random.usize(0..=self.pending.len());
+        self.pending[..kept].iter().for_each(|change| change.apply(&mut names));
+        names
     }
 
     /// What a crash leaves of a file: everything that was synced, and any part of the rest.
@@ -455,10 +458,7 @@ mod tests {
 
     /// The names below the root after a crash.
     fn left(disk: &Simulated) -> Vec<PathBuf> {
-        let state = &mut *disk.state.lock();
-        let mut names = state.durable.clone();
-        let kept = state.random.usize(0..=state.pending.len());
-        state.pending[..kept].iter().for_each(|change| change.apply(&mut names));
+        let names = disk.state.lock().names_after_crash();
         names.into_keys().map(|path| path.strip_prefix(&disk.root).unwrap().to_owned()).collect()
     }
 
